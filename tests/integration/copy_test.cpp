@@ -187,6 +187,21 @@ TEST_CASE("an index that a copier was creating or dropping when it died does not
     check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
     die_and_repeat(pair, fmt::format("{}:after@0", step));
   }
+  const Pair pair;  // of an index that is created again at once
+  check_status(pair.copy(), 0, {"created 2 indexes"});
+  check_status(pair.original.looseleaf({"drop-index", "--yes", "by_owner"}), 0, {"dropped"});
+  create_index(pair.original, R"({"table": "by_owner", "properties": [{"name": "other", "type": "string"}]})");
+  check_status(pair.original.looseleaf({"backfill"}), 0, {"by_owner: ready"});
+  die_and_repeat(pair, "drop.finish:before@0");
+}
+
+TEST_CASE("hints of what fails in the copy name its cluster file") {
+  const Pair pair;
+  pair.other.sql(0, "CREATE TABLE by_owner (mine INT)");
+  check_run(
+      pair.copy(), 2, "",
+      {"error: a table with this name exists and does not belong to this index\n",
+       "cluster_file: " + pair.other.file() + "\n", "`looseleaf --cluster " + pair.other.file() + " drop-index by_"});
 }
 
 // What is deleted after the first position of a shard was stored must reach the copy, so that one is stored before

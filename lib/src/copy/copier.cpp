@@ -8,6 +8,7 @@
 #include "copy/source_marks.hpp"
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
+#include "shard/other_store.hpp"
 #include "shard/placement.hpp"
 #include "write/encode.hpp"
 #include "write/old_bodies.hpp"
@@ -154,7 +155,10 @@ void Copier::on_result(const WriteResult& result) {
     } else if (result.error && result.error->code() == ErrorCode::frozen) {
       throw taken_over();
     } else if (result.error) {
-      throw Error(*result.error).with("id", to_string(*result.id)).with("cluster", "the other one");
+      Error error = *result.error;
+      error.with("id", to_string(*result.id)).with("cluster", "the other one");
+      shard::of_other_store(error, target_.shards());
+      throw error;
     } else {
       const std::lock_guard lock(mutex_);
       ++report_.written;

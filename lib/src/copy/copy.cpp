@@ -20,7 +20,7 @@
 #include "job/job.hpp"
 #include "shard/access.hpp"
 #include "shard/buffered_writes.hpp"
-#include "shard/schema.hpp"
+#include "shard/other_store.hpp"
 #include "shard/statements.hpp"
 
 namespace looseleaf::copy {
@@ -81,13 +81,10 @@ void run_once(Copier&& copier, feed::Extent extent) {
 }  // namespace
 
 void check_other(shard::Shards& other) {
-  try {
+  const shard::Access access = shard::in_other_store(other, [&] {
     other.check_identities();
-  } catch (Error& error) {
-    error.with_hint(shard::hint_for_file(error.hint(), other.cluster().file));
-    throw;
-  }
-  const shard::Access access = shard::read_shard(other, 0, other.deadline(), shard::read_access);
+    return shard::read_shard(other, 0, other.deadline(), shard::read_access);
+  });
   if (access.state == AccessState::moved) {
     throw Error(ErrorCode::usage, "the other cluster is a store that has moved, so nothing is copied to it",
                 shard::facts(access), "copy to a cluster that `looseleaf init` has just made");
@@ -121,6 +118,7 @@ std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, Job
     target = std::make_unique<Target>(other, original.cluster_id(), original.count());
   } catch (Error& error) {
     error.with("cluster", "the other one");
+    shard::of_other_store(error, other);
     throw;
   }
   if (target->announced()) {

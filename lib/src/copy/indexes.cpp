@@ -11,7 +11,9 @@
 #include "backfill/backfill.hpp"
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
+#include "job/jobs.hpp"
 #include "shard/index_everywhere.hpp"
+#include "shard/other_store.hpp"
 
 namespace looseleaf::copy {
 namespace {
@@ -26,18 +28,20 @@ struct Indexes {
 Indexes read_indexes(shard::Shards& shards) {
   const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards, shards.deadline());
   Indexes indexes;
-  for (const shard::Catalog& catalog : catalogs) {
-    for (const shard::CatalogIndex& index : catalog.indexes) {
-      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, index.definition.table);
-      for (const auto& on_shard : everywhere.on_shard) {
-        if (!on_shard || on_shard->generation != index.generation || everywhere.is_being_dropped()) {
-          indexes.incomplete.insert(index.definition.table);
-        }
+  for (const std::string& table : shard::all_indexes(catalogs)) {
+    const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
+    bool complete = !everywhere.is_being_dropped();
+    bool& ready = indexes.ready[table] = true;
+    for (const auto& index : everywhere.on_shard) {
+      complete = complete && index && index->generation == everywhere.generation();
+      if (index) {
+        indexes.building = indexes.building || index->state == IndexState::building;
+        ready = ready && index->state == IndexState::ready;
+        indexes.definitions.emplace(table, index->definition);
       }
-      indexes.building = indexes.building || index.state == IndexState::building;
-      const auto [entry, is_first] = indexes.ready.emplace(index.definition.table, true);
-      entry->second = entry->second && index.state == IndexState::ready;
-      indexes.definitions.emplace(index.definition.table, index.definition);
+    }
+    if (!complete) {
+      indexes.incomplete.insert(table);
     }
   }
   return indexes;
@@ -65,6 +69,9 @@ Error indexes_changed(const std::string& table) {
 std::unique_ptr<shard::Shards> sessions_of_its_own(Target& target) {
   Options options = target.shards().options();
   options.on_warning = nullptr;
+  options.ask_password = [&target](const std::string&) {  // which has been asked for already
+    return target.shards().sessions().connector().ask_password(0);
+  };
   auto other = std::make_unique<shard::Shards>(target.shards().cluster(), options);
   other->use_access_token(target.shards().access_token());
   return other;
@@ -74,6 +81,18 @@ bool same(const IndexDefinition& a, const IndexDefinition& b) {
   return a.canonical_json() == b.canonical_json();
 }
 
+// Returns the indexes of which a drop is under way or has died, also those that are in no catalog any more.
+std::set<std::string> drops_under_way(shard::Shards& shards) {
+  const auto jobs = shard::read_shard(shards, 0, shards.deadline(), job::read_jobs);
+  std::set<std::string> tables;
+  for (const job::JobRow& row : jobs) {
+    if (row.job == job::drop_job) {
+      tables.insert(row.table);
+    }
+  }
+  return tables;
+}
+
 void backfill_all(shard::Shards& other, JobControl& control) {
   const BackfillReport filled = backfill::backfill(other, {}, control);
   if (!filled.left_out.empty()) {
@@ -81,21 +100,21 @@ void backfill_all(shard::Shards& other, JobControl& control) {
   }
 }
 
-}  // namespace
-
-// An index that a copier left incomplete when it died is dropped and created anew.
-void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
-  const auto sessions = sessions_of_its_own(target);
-  shard::Shards& other = *sessions;
-  const Indexes wanted = read_complete_indexes(original, "the original");
+// A drop that died is completed. An index that a copier left incomplete when it died is dropped and created anew.
+void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobControl& control, CopyReport& report) {
   Indexes there = read_indexes(other);
+  for (const std::string& table : drops_under_way(other)) {
+    if (!there.definitions.contains(table)) {
+      index::drop_index(other, table, {});
+    }
+  }
   for (const auto& [table, definition] : there.definitions) {
     const auto found = wanted.definitions.find(table);
     const bool is_wanted = found != wanted.definitions.end() && same(found->second, definition);
     if (is_wanted && !there.incomplete.contains(table)) {
       continue;
     }
-    if (!is_wanted && target.fresh()) {
+    if (!is_wanted && fresh) {
       throw Error(ErrorCode::usage, "the other cluster has an index that this store does not have", {{"index", table}},
                   "copy to a cluster that `looseleaf init` has just made; nothing was copied");
     }
@@ -120,11 +139,21 @@ void copy_indexes(shard::Shards& original, Target& target, JobControl& control, 
   }
 }
 
+}  // namespace
+
+void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
+  const auto other = sessions_of_its_own(target);
+  const Indexes wanted = read_complete_indexes(original, "the original");
+  shard::in_other_store(*other, [&] { copy_indexes(wanted, *other, target.fresh(), control, report); });
+}
+
 void fill_indexes(Target& target, JobControl& control) {
   const auto other = sessions_of_its_own(target);
-  if (read_indexes(*other).building) {
-    backfill_all(*other, control);
-  }
+  shard::in_other_store(*other, [&] {
+    if (read_indexes(*other).building) {
+      backfill_all(*other, control);
+    }
+  });
 }
 
 // An index that the original has not filled yet may be filled in the copy.

@@ -83,7 +83,7 @@ IndexState state_of(const KnownIndex& everywhere) {
 class Creation {
  public:
   Creation(shard::Shards& shards, const IndexDefinition& definition)
-      : shards_(shards), definition_(definition), change_(shards, "create", definition.table) {}
+      : shards_(shards), definition_(definition), change_(shards, job::create_job, definition.table) {}
 
   CreateReport run() {
     KnownIndex everywhere = look_up();

@@ -31,7 +31,7 @@ class Drop {
       : shards_(shards), table_(table), keep_table_(keep_table) {}
 
   DropReport run() {
-    IndexChange change(shards_, "drop", table_);
+    IndexChange change(shards_, job::drop_job, table_);
     KnownIndex everywhere = look_up_known_index(shards_, table_, shards_.deadline());
     require_privileges(*everywhere.generation());
     // Shards can have different generations after a restore, or after a command with a wrong cluster file.

@@ -18,9 +18,9 @@ namespace looseleaf::index {
 // if the intent there still has its token. So a run that was asleep changes nothing after another run has replaced it.
 class IndexChange {
  public:
-  // `job` is "create" or "drop". Throws Error(busy), which names the holder, if another run is active, and
-  // Error(frozen) or Error(moved) if a shard does not take changes of its catalog.
-  // A change of all shards takes long, so each step on a shard has the whole timeout.
+  // `job` is job::create_job or job::drop_job. Throws Error(busy), which names the holder, if another run is active,
+  // and Error(frozen) or Error(moved) if a shard does not take changes of its catalog. A change of all shards takes
+  // long, so each step on a shard has the whole timeout.
   IndexChange(shard::Shards& shards, std::string job, std::string table);
 
   // Writes the intent to create or drop on every shard. It replaces the intent of an earlier run. Once this has

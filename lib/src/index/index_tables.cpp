@@ -30,10 +30,10 @@ std::optional<std::uint64_t> KnownIndex::generation() const {
 
 KnownIndex look_up_with_intents(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   KnownIndex known;
-  std::tie(known.create_intent, known.drop_intent) =
-      shard::read_shard(shards, 0, deadline, [&](const sql::Database& database) {
-        return std::pair(job::read_job(database, "create", table), job::read_job(database, "drop", table));
-      });
+  std::tie(known.create_intent,
+           known.drop_intent) = shard::read_shard(shards, 0, deadline, [&](const sql::Database& database) {
+    return std::pair(job::read_job(database, job::create_job, table), job::read_job(database, job::drop_job, table));
+  });
   known.on_shard = shard::look_up_index(shards, table, deadline).on_shard;
   return known;
 }

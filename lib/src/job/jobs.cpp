@@ -78,7 +78,7 @@ std::optional<std::string> session_with_lock(const sql::Database& database, cons
 
 // Returns the job whose lock protects the rows of this job.
 std::string locked_as(const std::string& job) {
-  if (job == "create" || job == "drop") {
+  if (job == create_job || job == drop_job) {
     return "catalog";
   }
   return job == purge_job ? clean_job : job;

@@ -29,6 +29,7 @@ struct JobRow {
 };
 
 // The jobs of rows; docs/format.md says what these hold.
+inline constexpr const char *create_job = "create", *drop_job = "drop";  // the intents of create-index and drop-index
 inline constexpr const char* backfill_job = "backfill";
 inline constexpr const char* clean_job = "clean";
 inline constexpr const char* purge_job = "purge";    // how far the tombstones were looked at, by a process that cleans

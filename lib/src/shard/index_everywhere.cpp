@@ -35,12 +35,12 @@ bool IndexEverywhere::is_being_dropped() const {
 }
 
 std::vector<Catalog> read_catalogs(Shards& shards, const base::Deadline& deadline) {
-  std::vector<Catalog> catalogs;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    catalogs.push_back(read_shard(shards, shard, deadline, [&](const sql::Database& database) {
+  std::vector<Catalog> catalogs(shards.count());
+  for_each_shard(shards, [&](std::uint32_t shard) {
+    catalogs[shard] = read_shard(shards, shard, deadline, [&](const sql::Database& database) {
       return *shards.catalogs().reload(shard, database);
-    }));
-  }
+    });
+  });
   return catalogs;
 }
 

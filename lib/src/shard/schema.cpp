@@ -42,9 +42,14 @@ NotInitialised::NotInitialised()
             "run `looseleaf init` first; if the other shards are initialised, check the name of this database") {}
 
 std::string hint_for_file(std::string hint, const std::string& file) {
-  constexpr std::string_view init = "`looseleaf init`";
-  if (const std::size_t at = hint.find(init); at != std::string::npos && !file.empty()) {
-    hint.replace(at, init.size(), fmt::format("`looseleaf --cluster {} init`", base::shell_word(file)));
+  constexpr std::string_view program = "`looseleaf ";
+  const std::string option = fmt::format("--cluster {} ", base::shell_word(file));
+  for (std::size_t at = hint.find(program); at != std::string::npos; at = hint.find(program, at)) {
+    at += program.size();
+    const std::string_view rest = std::string_view(hint).substr(at);
+    if (!rest.starts_with("--cluster ") && !rest.starts_with("copy ")) {
+      hint.insert(at, option);
+    }
   }
   return hint;
 }

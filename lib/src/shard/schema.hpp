@@ -18,7 +18,8 @@ class NotInitialised : public Error {
  public:
   NotInitialised();
 };
-// Where a hint says to run `looseleaf init`, names the file of the cluster that is meant, if it has one.
+// Adds the option --cluster to each command that a hint names, except to those that have it and to `copy`, which is for
+// two clusters.
 [[nodiscard]] std::string hint_for_file(std::string hint, const std::string& file);
 
 // Returns CREATE TABLE IF NOT EXISTS statements for `entities` and Looseleaf's own tables.
