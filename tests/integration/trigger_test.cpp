@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cli/sandbox/processes.hpp"
+#include "shard/placement.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
 
@@ -458,10 +459,50 @@ TEST_CASE("wrong usage of trigger is told, and the list, but not the status, has
   stop(process);
   check_status(cluster.looseleaf({"trigger", "reset", "miror"}), 2,
                {"error: there is no such trigger\n", "hint: did you mean `mirror`?"});
+  cli::Process mistyped = cluster.start({"trigger", "run", "mirrors", "--", "cat"});
+  wait_until("it warns", [&] {
+    return holds_in_order(mistyped.err(), {"warning: a new trigger was created, whose name is similar",
+                                           "other: mirror\n", "run `looseleaf trigger drop mirrors`"});
+  });
+  stop(mistyped);
+  check_status(cluster.looseleaf({"trigger", "drop", "mirrors"}), 0, {"dropped mirrors"});
   CHECK(!contains(cluster.looseleaf({"status"}).out, "mirror"));
   const cli::ProcessResult listed = cluster.looseleaf({"trigger", "list", "--verbose"});
   CHECK(holds_in_order(listed.out, {"trigger", "shards", "holder", "delivered", "lag", "behind", "error", "mirror",
                                     "nobody", "position (UTC)", "mirror"}));
+}
+
+TEST_CASE_FIXTURE(Triggered<4>, "a shard whose triggers cannot be read hides none of the others on its server") {
+  cli::Process process = cluster.start({"trigger", "run", "t", "--", "cat"});
+  wait_until("it has begun", [&] { return contains(process.err(), "reading 4 shards"); });
+  stop(process);
+  cluster.sql(3, "RENAME TABLE looseleaf_progress TO away");
+  const cli::ProcessResult listed = cluster.looseleaf({"trigger", "list", "--output", "json"});
+  CHECK(listed.status != 0);
+  CHECK(times("\"event\":\"error\"", listed.err) == 1);
+  CHECK(contains(listed.err, "\"shard\":3,"));
+  CHECK(contains(listed.out, R"("unknown":[3])"));
+  CHECK(times("\"delivered\":0", listed.out) == 4);  // of three shards, and the sum
+}
+
+TEST_CASE_FIXTURE(Triggered<4>, "a shard with much to deliver leaves the others of its server their turns") {
+  std::string much, little;
+  for (std::uint64_t number = 0; number < 20'000; ++number) {
+    const std::uint32_t shard = shard::shard_of(uuid_of(number), 4);
+    if (shard == 0) {
+      much += entity(number) + "\n";
+    } else if (cluster.server_of(shard) == cluster.server_of(0) && little.empty()) {
+      little = id_of(number);
+      much += entity(number) + "\n";
+    }
+  }
+  put_all(cluster, much);
+  cli::Process trigger =
+      cluster.start(run_with("sleep 0.2; cat >> $0", file, {"--batch", "100", "--max-connections", "4"}));
+  wait_until("the other shard is delivered", [&] { return contains(read_text(file), little); });
+  CHECK(lines_of(read_text(file)).size() < 4000);  // of 5,000
+  trigger.signal(SIGTERM);
+  static_cast<void>(trigger.wait());
 }
 
 TEST_CASE_FIXTURE(Triggered<2>,

@@ -2,6 +2,7 @@
 #include "feed/rounds.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -17,6 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto between_rounds = std::chrono::seconds(1);
+constexpr auto longest_turn = std::chrono::seconds(1);  // of one shard, if others of its server wait for it
 constexpr auto nap = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -49,6 +51,7 @@ void Rounds::serve(std::uint32_t server, const std::vector<std::uint32_t>& here)
       }
       next = Clock::now() + between_rounds;
       const Chosen chosen = round(here);
+      next = chosen.more ? Clock::now() : next;
       reader_.end_round();
       if (extent_ != Extent::follow) {
         return;
@@ -64,12 +67,13 @@ void Rounds::serve(std::uint32_t server, const std::vector<std::uint32_t>& here)
 Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
   const std::vector<std::uint32_t> chosen = reader_.choose(here);
   const News news = find_news_of(chosen);
+  std::atomic<bool> more = false;
   shard::for_shards(shards_, news.changed, [&](std::uint32_t shard) {
-    if (tolerate({&shard, 1}, [&] { advance(shard); })) {
+    if (tolerate({&shard, 1}, [&] { more = advance(shard) || more; })) {
       works(shard);
     }
   });
-  return {chosen.size(), news.finished.size()};
+  return {chosen.size(), news.finished.size(), more};
 }
 
 // A reader that holds none of the shards goes on: it may have to take over those of another one.
@@ -129,8 +133,11 @@ News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
   return news;
 }
 
-// Reads everything of one shard that was committed when this was called.
-void Rounds::advance(std::uint32_t shard) {
+// Reads everything of one shard that was committed when this was called. A reader that follows goes on with the other
+// shards of the server after a turn. Returns true if the shard then has more.
+bool Rounds::advance(std::uint32_t shard) {
+  const auto end = Clock::now() + longest_turn;
+  const auto is_over = [&] { return extent_ == Extent::follow && Clock::now() >= end; };
   auto at = reader_.position(shard);
   const bool scans = !at || at->scan;
   if (!at) {
@@ -139,13 +146,16 @@ void Rounds::advance(std::uint32_t shard) {
   while (at && at->scan && !reader_.ended()) {
     const Deletes deletes = extent_ == Extent::entities_once ? Deletes::not_needed : Deletes::needed;
     at = reader_.take(shard, at, read_scan(shards_, shard, *at, deletes), Source::scan);
+    if (at && at->scan && is_over()) {
+      return true;
+    }
   }
   if (!at || reader_.ended() || extent_ == Extent::entities_once) {
-    return;
+    return false;
   }
   if (scans && find_news(shards_, std::span(&shard, 1), {{shard, *at}}).changed.empty()) {
     reader_.caught_up(shard);
-    return;
+    return false;
   }
   const base::Stamp barrier = shard::take_barrier(shards_, shard, shards_.deadline());
   bool more = true;
@@ -153,10 +163,14 @@ void Rounds::advance(std::uint32_t shard) {
     Page page = read_changes(shards_, shard, *at, barrier);
     more = page.more;
     at = reader_.take(shard, at, std::move(page), Source::changes);
+    if (at && more && is_over()) {
+      return true;
+    }
   }
   if (at && !more) {
     reader_.caught_up(shard);
   }
+  return false;
 }
 
 bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work) {
@@ -170,7 +184,8 @@ bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<
     const std::lock_guard lock(mutex_);
     for (const std::uint32_t shard : group) {
       if (failing_.insert(shard).second) {
-        reader_.tell(shard, &error);
+        const Error own = server::error_of_shard(shards_.cluster(), shard, error);
+        reader_.tell(shard, &own);
       }
     }
     return false;

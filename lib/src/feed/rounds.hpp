@@ -69,13 +69,14 @@ class Rounds {
   // The shards of a server that were chosen for its last round.
   struct Chosen {
     std::size_t all = 0, finished = 0;
+    bool more = false;  // a shard had more than a turn
   };
 
   void serve(std::uint32_t server, const std::vector<std::uint32_t>& here);
   Chosen round(const std::vector<std::uint32_t>& here);
   [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
   void end_if_moved(std::uint32_t server, Chosen chosen);
-  void advance(std::uint32_t shard);
+  bool advance(std::uint32_t shard);
   // Tells the reader of a failure that passes, once, and returns false then.
   [[nodiscard]] bool tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
   // Tells the reader that a shard that has failed works again: all that there was to do is done.

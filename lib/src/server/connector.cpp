@@ -24,6 +24,15 @@ Error::Context shard_context(const Cluster& cluster, std::uint32_t shard) {
   return {{"shard", fmt::format("{}", shard)}, {"server", to_string(config.address)}, {"database", config.database}};
 }
 
+Error error_of_shard(const Cluster& cluster, std::uint32_t shard, const Error& error) {
+  Error::Context context = shard_context(cluster, shard);
+  const Error::Context place = context;
+  std::copy_if(error.context().begin(), error.context().end(), std::back_inserter(context), [&](const auto& fact) {
+    return std::none_of(place.begin(), place.end(), [&](const auto& own) { return own.first == fact.first; });
+  });
+  return {error.code(), error.what(), std::move(context), error.hint()};
+}
+
 Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
     : cluster_(cluster), options_(options), warnings_(warnings) {
   // Options are resolved once for all shards with the same settings, because that reads files.

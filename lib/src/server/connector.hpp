@@ -30,6 +30,8 @@ inline constexpr std::size_t purposes = 4;
 
 // Returns context that identifies the shard in an error: shard, server, database.
 [[nodiscard]] Error::Context shard_context(const Cluster& cluster, std::uint32_t shard);
+// Returns the error with this shard's place in its context instead of that of another shard, which failed with it.
+[[nodiscard]] Error error_of_shard(const Cluster& cluster, std::uint32_t shard, const Error& error);
 
 // Thread-safe. `cluster`, `options` and `warnings` outlive it.
 class Connector {

@@ -70,31 +70,30 @@ TriggerShard status_of(const sql::Database& database, std::uint32_t shard, const
 
 using ByName = std::map<std::string, std::map<std::uint32_t, TriggerShard>>;
 
-// Adds all triggers of the shards of one server.
-void add_server(shard::Shards& shards, const std::vector<std::uint32_t>& here, ByName& triggers, std::mutex& mutex) {
-  std::map<std::string, Processes> alive;
-  for (const std::uint32_t shard : here) {
-    using Row = std::pair<TriggerRow, TriggerShard>;
-    auto rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-      std::vector<Row> found;
-      for (const job::JobRow& job : job::read_jobs(database)) {
-        if (job.job == trigger_job) {
-          const TriggerRow row = to_trigger_row(job);
-          found.emplace_back(row, status_of(database, shard, row));
-        }
+// Adds all triggers of one shard. `alive` has the processes of each trigger on the shard's server, of which `first` is
+// the first shard.
+void add_shard(shard::Shards& shards, std::uint32_t shard, std::uint32_t first, std::map<std::string, Processes>& alive,
+               ByName& triggers, std::mutex& mutex) {
+  using Row = std::pair<TriggerRow, TriggerShard>;
+  auto rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    std::vector<Row> found;
+    for (const job::JobRow& job : job::read_jobs(database)) {
+      if (job.job == trigger_job) {
+        const TriggerRow row = to_trigger_row(job);
+        found.emplace_back(row, status_of(database, shard, row));
       }
-      return found;
-    });
-    for (auto& [row, status] : rows) {
-      if (!alive.contains(row.name)) {
-        alive[row.name] =
-            shard::with_shard(shards, here.front(), shards.deadline(),
-                              [&name = row.name](const sql::Database& first) { return live_processes(first, name); });
-      }
-      status.holder = alive[row.name].contains(row.token) ? row.holder : "";
-      const std::lock_guard lock(mutex);
-      triggers[row.name][shard] = std::move(status);
     }
+    return found;
+  });
+  for (auto& [row, status] : rows) {
+    if (!alive.contains(row.name)) {
+      alive[row.name] = shard::with_shard(shards, first, shards.deadline(), [&name = row.name](const auto& database) {
+        return live_processes(database, name);
+      });
+    }
+    status.holder = alive[row.name].contains(row.token) ? row.holder : "";
+    const std::lock_guard lock(mutex);
+    triggers[row.name][shard] = std::move(status);
   }
 }
 
@@ -109,13 +108,27 @@ std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, E
     firsts.push_back(here.front());
     servers[here.front()] = here;
   }
+  const auto fails = [&](std::uint32_t shard, const Error& error) {
+    const std::lock_guard lock(mutex);
+    down.emplace(shard, server::error_of_shard(shards.cluster(), shard, error));
+  };
   shard::for_shards(shards, firsts, [&](std::uint32_t first) {
-    try {
-      add_server(shards, servers.at(first), triggers, mutex);
-    } catch (const Error& error) {
-      const std::lock_guard lock(mutex);
-      for (const std::uint32_t shard : servers.at(first)) {
-        down.emplace(shard, error);
+    std::map<std::string, Processes> alive;
+    std::optional<Error> failure;  // of the whole server
+    for (const std::uint32_t shard : servers.at(first)) {
+      try {
+        if (!failure) {
+          add_shard(shards, shard, first, alive, triggers, mutex);
+        }
+      } catch (const Error& error) {
+        if (!shard::may_be_one_shards(error)) {
+          failure = error;
+        }
+        fails(shard, error);
+        continue;
+      }
+      if (failure) {
+        fails(shard, *failure);
       }
     }
   });

@@ -140,6 +140,21 @@ void check_name(const std::string& name) {
   }
 }
 
+namespace {
+
+// A mistyped name is a new trigger, which delivers everything once more.
+void warn_if_mistyped(shard::Shards& shards, const std::string& name) {
+  const std::set<std::string> known = names(shards);
+  if (const auto nearest = base::nearest(name, std::vector<std::string_view>(known.begin(), known.end()))) {
+    shards.warnings().give(
+        {"a new trigger was created, whose name is similar to that of another one",
+         {{"trigger", name}, {"other", std::string(*nearest)}},
+         fmt::format("if you mean `{}`, stop this one, and run `looseleaf trigger drop {}`", *nearest, name)});
+  }
+}
+
+}  // namespace
+
 void create(shard::Shards& shards, const std::string& name, const std::optional<std::string>& after) {
   const auto warn_if_given = [&] {
     if (after) {
@@ -159,6 +174,7 @@ void create(shard::Shards& shards, const std::string& name, const std::optional<
   const bool is_new = missing.size() == shards.count();
   if (is_new) {
     shard::require_not_moved(shards);
+    warn_if_mistyped(shards, name);
   } else {
     warn_if_given();
   }

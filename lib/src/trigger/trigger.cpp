@@ -196,6 +196,7 @@ class Runner : public feed::Reader {
     for (const auto& [shard, end] : batch_.ends()) {
       stored.push_back(shard);
     }
+    const base::Deadline deadline = deadline_of_look();  // for all: a server that is dead delays none of the others
     shard::for_shards(shards_, stored, [&](std::uint32_t shard) {
       const feed::ShardPosition& end = batch_.ends().at(shard);
       std::optional<TriggerRow> row = holdings_.row(shard);
@@ -205,7 +206,7 @@ class Runner : public feed::Reader {
       row->position = end;
       row->done += batch_.changes_of(shard);
       row->error.reset();
-      if (write(shard, *row)) {
+      if (write(shard, *row, deadline)) {
         holdings_.store(shard, *row);
         count_delivered(batch_.changes_of(shard));
       } else {
@@ -215,10 +216,10 @@ class Runner : public feed::Reader {
   }
 
   // Returns false if the shard was taken over by another process, or does not answer.
-  bool write(std::uint32_t shard, const TriggerRow& row) {
+  bool write(std::uint32_t shard, const TriggerRow& row, const base::Deadline& deadline) {
     const Step step(steps::trigger_store, shard);
     try {
-      return shard::with_shard(shards_, shard, deadline_of_look(),
+      return shard::with_shard(shards_, shard, deadline,
                                [&](const sql::Database& database) { return store_progress(database, row); });
     } catch (const Error& error) {
       if (!feed::passes(error)) {
@@ -230,17 +231,18 @@ class Runner : public feed::Reader {
 
   // Keeps the error for `trigger list`, as well as that is possible.
   void note_error(const DeliveryError& error) {
+    const base::Deadline deadline = deadline_of_look();
     for (const auto& [shard, end] : batch_.ends()) {
       if (std::optional<TriggerRow> row = batch_.changes_of(shard) > 0 ? holdings_.row(shard) : std::nullopt) {
         row->error = error;
-        note_error(shard, *row);
+        note_error(shard, *row, deadline);
       }
     }
   }
 
-  void note_error(std::uint32_t shard, const TriggerRow& row) {
+  void note_error(std::uint32_t shard, const TriggerRow& row, const base::Deadline& deadline) {
     try {
-      shard::with_shard(shards_, shard, deadline_of_look(),
+      shard::with_shard(shards_, shard, deadline,
                         [&](const sql::Database& database) { static_cast<void>(store_progress(database, row)); });
     } catch (const Error&) {
     }
@@ -255,7 +257,7 @@ class Runner : public feed::Reader {
       const auto shard = static_cast<std::uint32_t>(std::stoul(named->second));
       if (std::optional<TriggerRow> row = holdings_.row(shard)) {
         row->error = {error.what(), now(), 1};
-        note_error(shard, *row);
+        note_error(shard, *row, deadline_of_look());
       }
     }
     throw Error(
