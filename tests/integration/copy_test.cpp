@@ -150,6 +150,26 @@ TEST_CASE("a copy that follows has every change within seconds, and what it has 
   check_same(pair);
 }
 
+TEST_CASE("a shard of the copy that fails is told of once, though others take writes, and once that it is well again") {
+  const Pair pair;
+  cli::Process follower = pair.original.start(pair.copy_command({"--follow"}));
+  wait_until("it has caught up", [&] { return contains(follower.err(), "caught up"); });
+  pair.other.sql(1, "RENAME TABLE entities TO away");
+  put_all(pair.original, entity_lines(60, R"("n":1,"owner":{0})"));
+  wait_until("it fails", [&] { return contains(follower.err(), "a table does not exist"); });
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    put_all(pair.original, entity_lines(60, fmt::format(R"("n":{},"owner":{{0}})", i)));
+  }
+  CHECK(times("a table does not exist", follower.err()) == 1);
+  CHECK(times("goes on", follower.err()) == 0);
+  pair.other.sql(1, "RENAME TABLE away TO entities");
+  wait_until("it is well again", [&] { return contains(follower.err(), "goes on"); });
+  CHECK(times("goes on", end_by(SIGTERM, follower).err) == 1);
+  check_status(pair.copy(), 0, {"wrote "});
+  check_same(pair);
+}
+
 TEST_CASE("whatever step the copier dies at, the next run completes the copy" * needs_failpoints) {
   for (const char* const step : {"copy.claim", "copy.store"}) {
     for (const char* const phase : {"before", "after"}) {

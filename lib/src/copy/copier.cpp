@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto between_stores = std::chrono::seconds(1);
 constexpr auto between_marks = std::chrono::minutes(1);
+constexpr auto proof_time = std::chrono::seconds(10);
 
 // The reader of the feed and the writer meet in the result of each write: it says to which page it belongs.
 Position to_position(std::uint32_t shard, std::uint64_t page) {
@@ -327,7 +328,6 @@ void Copier::store_positions() {
     }
     if (!positions.empty()) {
       target_.store(positions);
-      events_.stored();
     }
   } catch (...) {
     fail(std::current_exception());
@@ -336,6 +336,9 @@ void Copier::store_positions() {
   if (!has_caught_up_ && everything_is_there()) {
     has_caught_up_ = true;
     events_.caught_up();
+  }
+  if (has_caught_up_ || Clock::now() - begun_ >= proof_time) {
+    events_.works();
   }
   if (Clock::now() - marked_ >= between_marks) {
     try {
@@ -388,7 +391,6 @@ void Copier::mark() {
     }
     throw;
   }
-  events_.stored();
 }
 
 }  // namespace looseleaf::copy

@@ -25,7 +25,9 @@ namespace looseleaf::copy {
 
 // Called one at a time.
 struct CopierEvents {
-  std::function<void()> stored = [] {};     // a position has been stored
+  // The run has stored everything that there was, or has stored positions for some time. One position proves nothing,
+  // because one shard may refuse writes while others take them.
+  std::function<void()> works = [] {};
   std::function<void()> caught_up = [] {};  // everything is there that was committed when the run began
 };
 
@@ -100,6 +102,7 @@ class Copier : public feed::Reader {
   bool found_done_ = false;         // a delete, and what it found may not be durable yet
   std::exception_ptr failure_;
   std::mutex storing_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point stored_, marked_;  // guarded by storing_, like the next one
   bool has_caught_up_ = false;
   shard::CrashDetector crash_detector_;

@@ -143,13 +143,12 @@ void catch_up(shard::Shards& original, Target& target, const CopyOptions& option
   job.checkpoint();
 }
 
-// The copy works again when it has stored a position.
 void follow(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
   expect(original, job, target.positions());
-  bool failing = false;
+  std::optional<std::string> failing;  // what was told
   const auto tell = [&](const Error* failure) {
-    const bool fails = failure != nullptr;
-    if (std::exchange(failing, fails) != fails && options.on_failure) {
+    const auto what = failure != nullptr ? std::optional<std::string>(failure->what()) : std::nullopt;
+    if (std::exchange(failing, what) != what && options.on_failure) {
       options.on_failure(std::nullopt, failure);
     }
   };
