@@ -116,7 +116,8 @@ void print_report(const MoveReport& report, const std::string& to, const Globals
   if (report.differences > 0) {
     print_error(Error(ErrorCode::corrupt, "the other cluster differs from this store, so the store has not moved",
                       {{"entities", std::to_string(report.differences)}},
-                      "put or delete these entities in this store, and run the command again"));
+                      "put or delete these entities in this store, and run the command again; an entity that only the "
+                      "other one has must be put here before it can be deleted"));
     return;
   }
   print_note(fmt::format("the store has moved{}; use the cluster file {}", report.was_decided ? " already" : "", to));

@@ -317,7 +317,7 @@ TEST_CASE("what differs in the other cluster prevents the move, and is named") {
       "  difference: missing\n",
       "error: the other cluster differs from this store, so the store has not moved\n",
       "  entities: 1\n",
-      "hint: put or delete these entities in this store, and run the command again\n"};
+      "hint: put or delete these entities in this store, and run the command again; an entity that only"};
   check_status(pair.finish(), 1, differs);
   check_not_moved(pair);
   put_all(pair.original, entity(3, R"("n":3)"));

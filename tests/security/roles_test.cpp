@@ -184,6 +184,7 @@ TEST_CASE("a store is frozen, thawed and moved by who may write") {
   const TestCluster other = initialised(3);
   const std::vector<std::string> finish = {"copy", "--to", other.file(), "--finish"};
   check_status(setup.as("follower", finish), 3, {denied, "hint: grant"});
+  CHECK(rows_of(other, "entities") == 0);  // it was refused before it copied
   CHECK(setup.as("writer", {"put"}, entity(4)).status == 0);
   CHECK(setup.as("writer", finish).status == 0);
   CHECK(setup.as("writer", {"put"}, entity(4)).status == 2);

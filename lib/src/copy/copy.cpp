@@ -219,6 +219,14 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
   }
   require_not_moved_to(original, other);
   if (end == CopyEnd::caught_up) {
+    try {
+      shard::require_not_moved(original);
+    } catch (Error& error) {
+      error.with_hint(
+          fmt::format("to open the copy as it is, run {}",
+                      shard::copy_command(original.cluster().file, other.cluster().file, "--detach --force")));
+      throw;
+    }
     report = copy(original, other, options, control);
     warn_of_buffers(original);
   }

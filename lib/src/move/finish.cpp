@@ -118,6 +118,7 @@ class Move {
   bool begin(Source& source) {
     copy::require_no_copy(original_);
     source.require_not_frozen();
+    source.require_may_freeze();
     require_empty_buffers();
     require_no_late_trigger(tolerable_lag);
     try {
@@ -302,6 +303,13 @@ class Move {
     refuse_again();
     try {
       std::rethrow_exception(failure);
+    } catch (const Differs&) {
+      if (!left.empty()) {
+        original_.warnings().give({"writers still wait on some shards, until --freeze-limit has passed",
+                                   {{"shards", fmt::format("{}", fmt::join(left, ", "))}},
+                                   "`looseleaf thaw` ends that"});
+      }
+      throw;
     } catch (Error& error) {
       if (!left.empty()) {
         error.with("writers wait until --freeze-limit on the shards", fmt::format("{}", fmt::join(left, ", ")));

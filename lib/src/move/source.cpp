@@ -77,6 +77,19 @@ void Source::require_not_frozen() {
   }
 }
 
+// A statement that finds no row needs the same privileges.
+void Source::require_may_freeze() {
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
+    shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+      database->execute(
+          fmt::format("UPDATE {} SET access = access, access_token = access_token, access_reason = "
+                      "access_reason, access_holder = access_holder, access_since = access_since, "
+                      "access_until = access_until WHERE only_row = 0",
+                      database.table("looseleaf_shard")));
+    });
+  });
+}
+
 Access Source::access(AccessState state, std::chrono::seconds limit) const {
   const std::string name = shard::name_of_cluster(other_);
   const std::string where = file_.empty() ? name : fmt::format("{} ({})", name, file_);
