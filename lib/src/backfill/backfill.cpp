@@ -308,10 +308,16 @@ class Backfill {
     }
   }
 
+  // Only of the indexes that are filled: others may be damaged, or be many.
   void repair(std::uint32_t shard, std::span<const Uuid> ids) {
+    std::set<std::pair<std::string, std::uint64_t>> indexes;
+    for (const FillTarget& target : targets_) {
+      indexes.emplace(target.definition.table, target.generation);
+    }
+    const reconcile::Selection only(std::move(indexes));
     shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
       job_.pace(shard, some.size());
-      reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair);
+      reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair, only);
     });
   }
 
