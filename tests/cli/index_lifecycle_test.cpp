@@ -203,21 +203,28 @@ TEST_CASE("a backfill that was only asleep moves no cursor, and publishes nothin
 }
 
 TEST_CASE("a backfill that waited while another one filled its index reads nothing" * needs_failpoints) {
-  const TestCluster cluster = with_building_index();
-  cli::Process first = cluster.stop_at("backfill.publish:before@0", backfill_by_n);
-  cli::Process second = cluster.start({"backfill", "by_n", "--output", "json"});
-  wait_until("the second one waits for the lock", [&] {
-    return cluster.sql(0,
-                       "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT GET_LOCK%' "
-                       "AND state LIKE 'User%lock%'") != "0\n";
-  });
-  check_status(resume(first), 0, {"by_n: ready"});
-  const cli::ProcessResult result = second.wait();
+  const auto wait_for_another = [](const TestCluster& cluster) {
+    cli::Process first = cluster.stop_at("backfill.publish:before@0", backfill_by_n);
+    cli::Process second = cluster.start({"backfill", "by_n", "--output", "json"});
+    wait_until("the second one waits for the lock", [&] {
+      return cluster.sql(0,
+                         "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT GET_LOCK%' "
+                         "AND state LIKE 'User%lock%'") != "0\n";
+    });
+    check_status(resume(first), 0, {"by_n: ready"});
+    return second.wait();
+  };
+  cli::ProcessResult result;
+  int busy = 0;
+  do {  // it waits for the lock for a second, which may be too short
+    const TestCluster cluster = with_building_index();
+    result = wait_for_another(cluster);
+    CHECK(cluster.everywhere("SELECT job FROM looseleaf_progress").empty());
+  } while (contains(result.err, "another process is running this job") && ++busy < 5);
   check_status(result, 0, {"by_n: ready, there was nothing to fill"});
   const auto summary = nlohmann::json::parse(lines_of(result.out).back());
   CHECK(summary["ready"] == nlohmann::json::array({"by_n"}));
   CHECK(summary["entities"] == 0);
-  CHECK(cluster.everywhere("SELECT job FROM looseleaf_progress").empty());
 }
 
 TEST_CASE("a backfill of an index whose table was altered ends before it reads, and says how to make it anew") {

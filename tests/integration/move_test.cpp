@@ -95,7 +95,7 @@ TEST_CASE("a store moves to its copy, takes no writes afterwards, and the move c
   CHECK(pair.original.sql(0, since) == marked);
   check_status(pair.other.looseleaf({"copy", "--to", pair.original.file(), "--finish"}), 2,
                {"error: the other cluster is a store that has moved, so nothing is copied to it\n", "  to: cluster ",
-                "(" + pair.other.file() + ")\n", "hint: copy to a cluster that `looseleaf init` has just made\n"});
+                "(" + pair.other.file() + ")\n", "hint: copy to a cluster that `init` has just made\n"});
   check_status(pair.original.looseleaf({"copy", "--to", initialised(1).file(), "--finish"}), 2,
                {"error: the store has moved\n", "  to: cluster ", "hint: use the cluster file of the new store\n"});
 }

@@ -494,7 +494,8 @@ class Check {
       return;
     }
     const auto [killed, dead] = *rules_.killed;
-    long long first = Operation::never;  // of these writes
+    constexpr long long longest_sync = 1'000'000'000;  // ns from when a commit is seen until it is on disk
+    long long first = Operation::never;                // of these writes
     for (const Event& event : events) {
       const Operation& operation = *event.operation;
       const bool is_read = operation.action == Action::get || operation.action == Action::query;
@@ -502,10 +503,10 @@ class Check {
         first = std::min(first, operation.start);
       }
     }
-    std::erase_if(events, [&, dead = dead](const Event& event) {
+    std::erase_if(events, [&, killed = killed, dead = dead](const Event& event) {
       const Operation& operation = *event.operation;
       const bool is_read = operation.action == Action::get || operation.action == Action::query;
-      return is_read && operation.start < dead && operation.end > first;
+      return is_read && operation.start < dead && operation.end > std::max(first, killed - longest_sync);
     });
   }
 

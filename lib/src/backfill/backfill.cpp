@@ -81,16 +81,7 @@ class Backfill {
     }
     for (const std::string& table : tables) {
       const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
-      if (const auto refusal = refuse(table, everywhere)) {
-        if (!options_.tables.empty()) {
-          throw Error(*refusal);
-        }
-        if (everywhere.is_being_dropped()) {
-          shards_.warnings().give(
-              {"an index is not filled: " + std::string(refusal->what()), refusal->context(), refusal->hint()});
-        } else {
-          report_.left_out.push_back(*refusal);
-        }
+      if (leave_out_if_refused(table, everywhere)) {
         continue;
       }
       if (is_ready(everywhere)) {
@@ -103,6 +94,24 @@ class Backfill {
     }
     lock_targets();
     leave_out_filled();
+  }
+
+  // Throws why the index cannot be filled if it was named. Returns false if it can be filled.
+  bool leave_out_if_refused(const std::string& table, const shard::IndexEverywhere& everywhere) {
+    const auto refusal = refuse(table, everywhere);
+    if (!refusal) {
+      return false;
+    }
+    if (!options_.tables.empty()) {
+      throw Error(*refusal);
+    }
+    if (everywhere.is_being_dropped()) {
+      shards_.warnings().give(
+          {"an index is not filled: " + std::string(refusal->what()), refusal->context(), refusal->hint()});
+    } else {
+      report_.left_out.push_back(*refusal);
+    }
+    return true;
   }
 
   static bool is_ready(const shard::IndexEverywhere& everywhere) {
@@ -119,8 +128,8 @@ class Backfill {
     std::erase_if(targets_, [&](FillTarget& target) {
       const std::string table = target.definition.table;
       const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
-      if (const auto refusal = refuse(table, everywhere)) {
-        throw Error(*refusal);
+      if (leave_out_if_refused(table, everywhere)) {
+        return true;
       }
       if (is_ready(everywhere)) {
         report_.ready.push_back(table);
@@ -442,11 +451,10 @@ class Backfill {
         continue;
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-        job_.checkpoint();  // what was published stays so, and the next run publishes the rest
+        job_.keep_locks();
         publish_on(shard, target);
       }
       for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-        job_.checkpoint();
         const Step step(steps::backfill_finish, shard);
         shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           job::remove_job(database, job::backfill_job, target.definition.table, target.generation);

@@ -20,7 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto between_stores = std::chrono::seconds(1);
 constexpr auto between_marks = std::chrono::minutes(1);
-constexpr auto proof_time = std::chrono::seconds(10);
 
 // The reader of the feed and the writer meet in the result of each write: it says to which page it belongs.
 Position to_position(std::uint32_t shard, std::uint64_t page) {
@@ -337,7 +336,7 @@ void Copier::store_positions() {
     has_caught_up_ = true;
     events_.caught_up();
   }
-  if (has_caught_up_ || Clock::now() - begun_ >= proof_time) {
+  if (has_caught_up_ || Clock::now() - begun_ >= proof_time()) {
     events_.works();
   }
   if (Clock::now() - marked_ >= between_marks) {
@@ -347,6 +346,12 @@ void Copier::store_positions() {
       fail(std::current_exception());
     }
   }
+}
+
+// By then a write that hangs would have failed.
+Clock::duration Copier::proof_time() const {
+  constexpr auto margin = std::chrono::seconds(5);
+  return target_.shards().sessions().connector().timeout() + margin;
 }
 
 void Copier::note_if_found_done(const WriteResult& result) {

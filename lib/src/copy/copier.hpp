@@ -82,6 +82,7 @@ class Copier : public feed::Reader {
   void store_in_time();
   void store_now();
   void store_positions();
+  [[nodiscard]] std::chrono::steady_clock::duration proof_time() const;
   void note_if_found_done(const WriteResult& result);
   void make_durable();
   [[nodiscard]] bool everything_is_there();

@@ -87,7 +87,7 @@ void check_other(shard::Shards& other) {
   });
   if (access.state == AccessState::moved) {
     throw Error(ErrorCode::usage, "the other cluster is a store that has moved, so nothing is copied to it",
-                shard::facts(access), "copy to a cluster that `looseleaf init` has just made");
+                shard::facts(access), "copy to a cluster that `init` has just made");
   }
 }
 

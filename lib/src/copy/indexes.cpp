@@ -116,7 +116,7 @@ void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobCo
     }
     if (!is_wanted && fresh) {
       throw Error(ErrorCode::usage, "the other cluster has an index that this store does not have", {{"index", table}},
-                  "copy to a cluster that `looseleaf init` has just made; nothing was copied");
+                  "copy to a cluster that `init` has just made; nothing was copied");
     }
     index::drop_index(other, table, {});
     report.dropped.push_back(table);

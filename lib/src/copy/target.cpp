@@ -43,7 +43,7 @@ Error not_empty(const std::string& what) {
   return {ErrorCode::usage,
           "the other cluster is not empty",
           {{"found", what}},
-          "copy to a cluster that `looseleaf init` has just made; nothing was copied"};
+          "copy to a cluster that `init` has just made; nothing was copied"};
 }
 
 // Returns the row of one shard of the original.

@@ -69,7 +69,12 @@ Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
   const News news = find_news_of(chosen);
   std::atomic<bool> more = false;
   shard::for_shards(shards_, news.changed, [&](std::uint32_t shard) {
-    if (tolerate({&shard, 1}, [&] { more = advance(shard) || more; })) {
+    const auto take_turn = [&] {
+      if (advance(shard)) {
+        more = true;
+      }
+    };
+    if (tolerate({&shard, 1}, take_turn)) {
       works(shard);
     }
   });

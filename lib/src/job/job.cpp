@@ -60,6 +60,11 @@ void Job::checkpoint() {
   check();
 }
 
+void Job::keep_locks() {
+  const std::lock_guard lock(shared_->mutex);
+  keep_alive();
+}
+
 void Job::pace(std::uint32_t shard, std::uint64_t more, const std::function<void(const std::string&)>& on_hold) {
   throttling_.wait(more, [&](const std::string& reason) {
     if (on_hold) {
@@ -106,6 +111,10 @@ void Job::check() {
   if (failure_) {
     std::rethrow_exception(failure_);  // the caller sees the first failure
   }
+  keep_alive();
+}
+
+void Job::keep_alive() {
   for (const auto& lock : shared_->locks) {
     lock->keep_alive();
   }

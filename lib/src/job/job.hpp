@@ -64,6 +64,9 @@ class Job {
   void checkpoint(std::uint32_t shard);
   // A checkpoint for work that belongs to no shard. It reports no progress.
   void checkpoint();
+  // Keeps the locks, but does not end a job that is asked to stop: for last steps, which would have to be prepared
+  // anew.
+  void keep_locks();
   // Returns true if the caller asked the job to stop. The next checkpoint then throws.
   [[nodiscard]] bool stopping() const { return shared_->control.stop.load(); }
 
@@ -98,6 +101,7 @@ class Job {
     std::list<std::function<void()>> keep_alive;
   };
   void check();
+  void keep_alive();
   void report(std::uint32_t shard, const std::string& waiting, bool held_back = false);
 
   shard::Shards& shards_;

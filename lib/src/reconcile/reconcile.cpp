@@ -79,15 +79,14 @@ class Reconciliation {
       if (ended) {
         return std::move(report_);
       }
-      if (std::exchange(at_once_, false)) {
-        continue;
-      }
       if (deadline_.passed()) {
         throw Error(ErrorCode::unavailable, "entities could not be reconciled before the timeout",
                     {{"id", to_string(ids_.front())}},
                     "run `looseleaf verify`; if it reports a table that differs, repair that table first");
       }
-      backoff.wait(deadline_);
+      if (!std::exchange(at_once_, false)) {
+        backoff.wait(deadline_);
+      }
     }
   }
 

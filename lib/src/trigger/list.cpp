@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -70,10 +72,13 @@ TriggerShard status_of(const sql::Database& database, std::uint32_t shard, const
 
 using ByName = std::map<std::string, std::map<std::uint32_t, TriggerShard>>;
 
+// Called with each shard that fails, from several threads.
+using Fails = std::function<void(std::uint32_t shard, const Error& error)>;
+
 // Adds all triggers of one shard. `alive` has the processes of each trigger on the shard's server, of which `first` is
 // the first shard.
 void add_shard(shard::Shards& shards, std::uint32_t shard, std::uint32_t first, std::map<std::string, Processes>& alive,
-               ByName& triggers, std::mutex& mutex) {
+               ByName& triggers, std::mutex& mutex, const Fails& fails) {
   using Row = std::pair<TriggerRow, TriggerShard>;
   auto rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     std::vector<Row> found;
@@ -87,9 +92,14 @@ void add_shard(shard::Shards& shards, std::uint32_t shard, std::uint32_t first, 
   });
   for (auto& [row, status] : rows) {
     if (!alive.contains(row.name)) {
-      alive[row.name] = shard::with_shard(shards, first, shards.deadline(), [&name = row.name](const auto& database) {
-        return live_processes(database, name);
-      });
+      try {
+        alive[row.name] = shard::with_shard(shards, first, shards.deadline(), [&name = row.name](const auto& database) {
+          return live_processes(database, name);
+        });
+      } catch (const Error& error) {
+        alive[row.name] = {};
+        fails(first, error);
+      }
     }
     status.holder = alive[row.name].contains(row.token) ? row.holder : "";
     const std::lock_guard lock(mutex);
@@ -108,7 +118,7 @@ std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, E
     firsts.push_back(here.front());
     servers[here.front()] = here;
   }
-  const auto fails = [&](std::uint32_t shard, const Error& error) {
+  const Fails fails = [&](std::uint32_t shard, const Error& error) {
     const std::lock_guard lock(mutex);
     down.emplace(shard, server::error_of_shard(shards.cluster(), shard, error));
   };
@@ -118,7 +128,7 @@ std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, E
     for (const std::uint32_t shard : servers.at(first)) {
       try {
         if (!failure) {
-          add_shard(shards, shard, first, alive, triggers, mutex);
+          add_shard(shards, shard, first, alive, triggers, mutex, fails);
         }
       } catch (const Error& error) {
         if (!shard::may_be_one_shards(error)) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <looseleaf/error.hpp>
 #include <looseleaf/trigger.hpp>
 #include <map>
@@ -142,10 +144,16 @@ void check_name(const std::string& name) {
 
 namespace {
 
-// A mistyped name is a new trigger, which delivers everything once more.
-void warn_if_mistyped(shard::Shards& shards, const std::string& name) {
-  const std::set<std::string> known = names(shards);
-  if (const auto nearest = base::nearest(name, std::vector<std::string_view>(known.begin(), known.end()))) {
+// A mistyped name is a new trigger, which delivers everything once more. Names that differ in digits are meant.
+void warn_if_mistyped(shard::Shards& shards, const std::string& name, const std::set<std::string>& known) {
+  const auto without_digits = [](std::string_view text) {
+    std::string rest;
+    std::remove_copy_if(text.begin(), text.end(), std::back_inserter(rest),
+                        [](char c) { return c >= '0' && c <= '9'; });
+    return rest;
+  };
+  const auto nearest = base::nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
+  if (nearest && without_digits(*nearest) != without_digits(name)) {
     shards.warnings().give(
         {"a new trigger was created, whose name is similar to that of another one",
          {{"trigger", name}, {"other", std::string(*nearest)}},
@@ -174,7 +182,6 @@ void create(shard::Shards& shards, const std::string& name, const std::optional<
   const bool is_new = missing.size() == shards.count();
   if (is_new) {
     shard::require_not_moved(shards);
-    warn_if_mistyped(shards, name);
   } else {
     warn_if_given();
   }
@@ -183,7 +190,9 @@ void create(shard::Shards& shards, const std::string& name, const std::optional<
                             {{"trigger", name}, {"shards", fmt::format("{}", fmt::join(missing, ", "))}},
                             "this is so after a restore, or if the first run was interrupted"});
   }
+  const std::set<std::string> known = is_new ? names(shards) : std::set<std::string>();
   write_all(shards, missing, name, feed::start_position(shards, is_new ? after.value_or("beginning") : "beginning"));
+  warn_if_mistyped(shards, name, known);
 }
 
 void reset(shard::Shards& shards, const std::string& name, const std::string& after, WhileRunning running) {

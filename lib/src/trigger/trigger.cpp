@@ -8,6 +8,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -196,7 +197,8 @@ class Runner : public feed::Reader {
     for (const auto& [shard, end] : batch_.ends()) {
       stored.push_back(shard);
     }
-    const base::Deadline deadline = deadline_of_look();  // for all: a server that is dead delays none of the others
+    std::mutex mutex;
+    std::set<std::uint32_t> silent;  // servers, which are asked once
     shard::for_shards(shards_, stored, [&](std::uint32_t shard) {
       const feed::ShardPosition& end = batch_.ends().at(shard);
       std::optional<TriggerRow> row = holdings_.row(shard);
@@ -206,7 +208,24 @@ class Runner : public feed::Reader {
       row->position = end;
       row->done += batch_.changes_of(shard);
       row->error.reset();
-      if (write(shard, *row, deadline)) {
+      const std::uint32_t server = shards_.sessions().connector().server_of(shard);
+      bool written = false;
+      try {
+        const auto is_silent = [&] {
+          const std::lock_guard lock(mutex);
+          return silent.contains(server);
+        };
+        written = !is_silent() && write(shard, *row);
+      } catch (const Error& error) {
+        if (!feed::passes(error)) {
+          throw;
+        }
+        if (!shard::may_be_one_shards(error)) {
+          const std::lock_guard lock(mutex);
+          silent.insert(server);
+        }  // the reader of the shard tells of the failure
+      }
+      if (written) {
         holdings_.store(shard, *row);
         count_delivered(batch_.changes_of(shard));
       } else {
@@ -215,23 +234,16 @@ class Runner : public feed::Reader {
     });
   }
 
-  // Returns false if the shard was taken over by another process, or does not answer.
-  bool write(std::uint32_t shard, const TriggerRow& row, const base::Deadline& deadline) {
+  // Returns false if the shard was taken over by another process.
+  bool write(std::uint32_t shard, const TriggerRow& row) {
     const Step step(steps::trigger_store, shard);
-    try {
-      return shard::with_shard(shards_, shard, deadline,
-                               [&](const sql::Database& database) { return store_progress(database, row); });
-    } catch (const Error& error) {
-      if (!feed::passes(error)) {
-        throw;
-      }
-      return false;  // the reader of the shard tells of the failure
-    }
+    return shard::with_shard(shards_, shard, deadline_of_look(),
+                             [&](const sql::Database& database) { return store_progress(database, row); });
   }
 
   // Keeps the error for `trigger list`, as well as that is possible.
   void note_error(const DeliveryError& error) {
-    const base::Deadline deadline = deadline_of_look();
+    const base::Deadline deadline = deadline_of_look();  // of all: it is only a message
     for (const auto& [shard, end] : batch_.ends()) {
       if (std::optional<TriggerRow> row = batch_.changes_of(shard) > 0 ? holdings_.row(shard) : std::nullopt) {
         row->error = error;
