@@ -76,10 +76,10 @@ class Rounds {
   Chosen round(const std::vector<std::uint32_t>& here);
   [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
   void end_if_moved(std::uint32_t server, Chosen chosen);
-  bool advance(std::uint32_t shard);
+  [[nodiscard]] bool advance(std::uint32_t shard);
   // Tells the reader of a failure that passes, once, and returns false then.
   [[nodiscard]] bool tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
-  // Tells the reader that a shard that has failed works again: all that there was to do is done.
+  // Tells the reader that a shard that has failed works again: a turn of it has ended well.
   void works(std::uint32_t shard);
 
   shard::Shards& shards_;
