@@ -227,7 +227,7 @@ TEST_CASE("a backfill that waited while another one filled its index reads nothi
   CHECK(summary["entities"] == 0);
 }
 
-TEST_CASE("a backfill of an index whose table was altered ends before it reads, and says how to make it anew") {
+TEST_CASE("a backfill of an index whose table was altered ends before it reads, and says how to create it again") {
   const TestCluster cluster = with_building_index();
   cluster.sql(1, "ALTER TABLE by_n ADD extra INT");
   check_run(cluster.looseleaf(backfill_by_n), 3, "",

@@ -100,7 +100,7 @@ void backfill_all(shard::Shards& other, JobControl& control) {
   }
 }
 
-// A drop that died is completed. An index that a copier left incomplete when it died is dropped and created anew.
+// A drop that died is completed. An index that a copier left incomplete when it died is dropped and created again.
 void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobControl& control, CopyReport& report) {
   Indexes there = read_indexes(other);
   for (const std::string& table : drops_under_way(other)) {

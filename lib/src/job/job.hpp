@@ -64,8 +64,8 @@ class Job {
   void checkpoint(std::uint32_t shard);
   // A checkpoint for work that belongs to no shard. It reports no progress.
   void checkpoint();
-  // Keeps the locks, but does not end a job that is asked to stop: for last steps, which would have to be prepared
-  // anew.
+  // Keeps the locks, but does not end a job that is asked to stop. For the last steps, which are few: the next run
+  // would have to prove everything again before it could take them.
   void keep_locks();
   // Returns true if the caller asked the job to stop. The next checkpoint then throws.
   [[nodiscard]] bool stopping() const { return shared_->control.stop.load(); }

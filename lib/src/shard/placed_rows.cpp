@@ -85,7 +85,7 @@ shard::ServerLeases connect_all(shard::Shards& shards, const base::Deadline& dea
 }
 
 void require_few(std::size_t rows, std::size_t entities) {
-  constexpr std::size_t most_of_several = 100'000;  // they take about 15 MiB
+  constexpr std::size_t most_of_several = 100'000;
   if (rows > most_of_several && entities > 1) {
     throw TooManyRows();
   }

@@ -64,13 +64,14 @@ std::vector<Uuid> merge_bounds(std::vector<Bound> bounds) {
   return merged;
 }
 
-// The cells of one range in which digests differ.
-// A row that is missing in a local index belongs to an entity of the same shard; otherwise its entity may be on any.
+// The cells of one range in which digests differ. A row that is missing in a local index belongs to an entity of the
+// same shard; otherwise its entity may be on any.
 struct RangeDifference {
   std::set<std::size_t> cells;                              // of indexes with shard_on
   std::map<std::uint32_t, std::set<std::size_t>> of_shard;  // cells of local indexes
   std::vector<Uuid> row_ids;                                // entity ids of the rows in these cells
 
+  [[nodiscard]] bool empty() const { return cells.empty() && of_shard.empty(); }
   [[nodiscard]] bool may_concern(std::uint32_t shard) const { return !cells.empty() || of_shard.contains(shard); }
   [[nodiscard]] bool concerns(std::uint32_t shard, std::size_t cell) const {
     const auto local = of_shard.find(shard);
@@ -347,6 +348,9 @@ class DigestComparison {
 
   // Returns the ids of the rows and entities in the cells that differ.
   std::vector<Uuid> ids_in_question(const DigestGrid& grid, std::size_t range, RangeDifference& difference) {
+    if (difference.empty()) {  // so it is with nearly all ranges
+      return {};
+    }
     std::vector<Uuid> ids = std::move(difference.row_ids);
     job_.for_each_shard([&](std::uint32_t shard) {
       if (!difference.may_concern(shard)) {
