@@ -25,8 +25,11 @@ constexpr const char* has_moved = "looseleaf: error: the store has moved\n";
 constexpr const char* use_the_new_store = "hint: use the cluster file of the new store\n";
 constexpr const char* by_m = R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})";
 
-// Sets the state of a shard as another command will.
+// Sets the state of a shard as another command will. A store that has moved has announced it to reads before.
 void set_state(const TestCluster& cluster, std::uint32_t shard, const std::string& state, const std::string& reason) {
+  if (state == "moved" && contains(cluster.sql(shard, "SHOW CREATE TABLE entities"), "KEY `updated`")) {
+    cluster.sql(shard, "ALTER TABLE entities RENAME INDEX updated TO may_have_moved");
+  }
   cluster.sql(shard, fmt::format("UPDATE looseleaf_shard SET access = '{}', access_token = {}, access_reason = '{}', "
                                  "access_holder = 'elsewhere pid 7', access_since = NOW(6)",
                                  state, state == "open" ? 0 : 77, state == "open" ? "" : reason));
@@ -389,16 +392,18 @@ TEST_CASE("a query that began before the store has moved gives nothing that it r
   const std::vector<std::pair<std::string, std::size_t>> cases = {{"query.read_index_rows:before#1", 0},
                                                                   {"query.read_entities:before#1", 0},
                                                                   {"query.read_index_rows:before#2", 100},
-                                                                  {"query.read_entities:before#2", 100},
-                                                                  {"query.look_again:before#1", 300}};
+                                                                  {"query.read_entities:before#2", 100}};
   for (const auto& [place, given] : cases) {
     CAPTURE(place);
-    set_state_everywhere(cluster, "open", "");
     cli::Process query = cluster.stop_at(place, {"query", "by_n", "--ids"});
     set_state_everywhere(cluster, "moved", "new.json");
     const std::string result = check_status(resume(query), 2, {has_moved, use_the_new_store});
     CHECK(lines_of(result).size() == given);
+    set_state_everywhere(cluster, "open", "");
   }
+  cli::Process query = cluster.stop_at("query.look_again:before#1", {"query", "by_n", "--ids"});
+  set_state_everywhere(cluster, "moved", "new.json");
+  CHECK(lines_of(check_status(resume(query), 0)).size() == 300);  // all of which was read before
 }
 
 }  // namespace

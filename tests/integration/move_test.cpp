@@ -130,9 +130,10 @@ TEST_CASE("a store with buffered or refused writes does not move, not even if th
   check_status(pair.finish(), 0, {has_moved});
 }
 
-constexpr const char* before_decision[] = {"move.freeze:before@0",  "move.freeze:after@0",  "move.freeze:before@1",
-                                           "move.freeze:after@1",   "move.drain:before@0",  "move.compare:before@0",
-                                           "move.prepare:before@0", "move.prepare:after@2", "move.decide:before@0"};
+constexpr const char* before_decision[] = {"move.announce:before@0", "move.announce:after@1", "move.freeze:before@0",
+                                           "move.freeze:after@0",    "move.freeze:before@1",  "move.freeze:after@1",
+                                           "move.drain:before@0",    "move.compare:before@0", "move.prepare:before@0",
+                                           "move.prepare:after@2",   "move.decide:before@0"};
 constexpr const char* after_decision[] = {"move.decide:after@0", "move.mark:before@1", "move.mark:after@1",
                                           "move.open:before@0",  "move.open:after@0",  "move.open:after@2"};
 
@@ -198,6 +199,34 @@ cli::ProcessResult sleep_at(const MovingPair& pair, const std::string& place, co
   pair.other.kill_sessions();
   meanwhile();
   return resume(asleep);
+}
+
+TEST_CASE("a query that reads beyond a move is refused, because the move was announced" * needs_failpoints) {
+  for (const bool announced : {true, false}) {
+    CAPTURE(announced);
+    const MovingPair pair;
+    create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "m", "type": "int"}]})");
+    put_all(pair.original, entity_lines(300, R"("m":{})"));  // a query reads 100 rows, then 200
+    check_status(pair.original.looseleaf({"backfill", "by_m", "--quiet"}), 0);
+    cli::Process query = pair.original.stop_at("query.read_entities:before#2", {"query", "by_m", "--ids"});
+    const std::string skipped = announced ? "" : "move.announce=skip";
+    check_status(pair.original.start(pair.finish_command(), "", skipped).wait(), 0, {has_moved});
+    const cli::ProcessResult result = resume(query);
+    CHECK(lines_of(result.out).size() == (announced ? 100 : 300));
+    if (announced) {
+      check_status(result, 2, {"error: the store has moved\n"});
+      check_status(pair.original.looseleaf({"query", "by_m", "m=1"}), 2, {"error: the store has moved\n"});
+    }
+  }
+}
+
+TEST_CASE("a move is refused while reads could not learn of it" * needs_failpoints) {
+  const MovingPair pair;
+  pair.original.sql(1, "ALTER TABLE entities ADD KEY updated_by_us (updated, added_id)");
+  check_status(pair.finish(), 3,
+               {"error: the table `entities` has a key of its own whose name begins with `updated`\n", "  shard: 1",
+                "hint: give it another name, because reads learn by the name `updated` that a store moves\n"});
+  check_not_moved(pair);
 }
 
 TEST_CASE("a move that was asleep while another one took over changes nothing" * needs_failpoints) {

@@ -10,8 +10,9 @@
    - If everybody dies, at any moment, one more finish completes the move. A thaw opens S, or finds that it has moved.
    - Once O was detached as a store of its own, S does not move to it (DETACHER).
    Controls, in the order of the steps: CLAIM_WHAT_IS_OPEN, CLAIM_WHAT_IS_OPENING, LOOK_WITHOUT_DURABLE,
-   FREEZE_FROM_THE_END, FREEZE_WITHOUT_FENCE, DRAIN_BEFORE_FREEZE, WRITE_WITHOUT_TOKEN, PREPARE_WITHOUT_TOKEN,
-   TRIGGERS_WITHOUT_TOKEN, DECIDE_BLINDLY, DECIDE_WITHOUT_TOKEN, MARK_WITHOUT_DURABLE, OPEN_BEFORE_MARK,
+   FREEZE_UNANNOUNCED, FREEZE_FROM_THE_END, FREEZE_WITHOUT_FENCE, DRAIN_BEFORE_FREEZE, WRITE_WITHOUT_TOKEN,
+   PREPARE_WITHOUT_TOKEN, TRIGGERS_WITHOUT_TOKEN, DECIDE_BLINDLY, DECIDE_WITHOUT_TOKEN, MARK_WITHOUT_DURABLE,
+   OPEN_BEFORE_MARK,
    OPEN_WITHOUT_TOKEN; of an undo UNDO_WITHOUT_TOKEN, UNDO_WITHOUT_SHARD_0, UNDO_FROM_THE_END, ASK_BEFORE_LOOK,
    UNDO_WITHOUT_DURABLE, SAME_TOKEN_AGAIN; of readers READ_BY_KNOWN_STATE; of a detach DETACH_BLINDLY. With OWN_UNDO_FROM_THE_END and with
    STATE_IN_EARLIER_STATEMENT everything still holds. */
@@ -66,6 +67,7 @@ byte has[2];     /* the version of the entity in S */
 byte o[OTHERS];
 byte there[2];   /* the version of the entity in O */
 byte newest[2];  /* the acknowledged version */
+bool reads_ask[2];  /* whether S has moved */
 bool triggers;   /* O has those of S */
 byte begun;      /* finishers */
 bool detached;   /* O was opened as a store of its own */
@@ -139,10 +141,10 @@ proctype Writer(byte e) {
 done:
 }
 
-/* A read that begins earlier demands less. */
+/* A read that begins earlier demands less. It asks for the state once a move was announced. */
 inline read_entity(e) {
   if
-  :: HAS_MOVED(e) -> assert(there[e] >= newest[e] && (IS_IN_USE(PLACE(e)) || IS_OPENING(PLACE(e))))
+  :: reads_ask[e] && HAS_MOVED(e) -> assert(there[e] >= newest[e] && (IS_IN_USE(PLACE(e)) || IS_OPENING(PLACE(e))))
   :: else -> assert(has[e] >= newest[e])
   fi
 }
@@ -244,6 +246,14 @@ inline freeze_other(m) {
 #else
 #define IS_EXCLUSIVE(k) (shared[k] == 0)
 #endif
+inline announce(k) {
+#ifdef FREEZE_UNANNOUNCED
+  skip
+#else
+  reads_ask[k] = true  /* move.announce */
+#endif
+}
+
 inline freeze(k) {
   do
   :: atomic {  /* move.freeze */
@@ -358,6 +368,8 @@ again:
   copy(0);  /* while S is open */
   copy(1);
 #endif
+  announce(0);
+  announce(1);
 #ifdef FREEZE_FROM_THE_END
   freeze(1);
   freeze(0);
@@ -464,9 +476,11 @@ proctype Crash() {
 /* Everybody else has died, and somebody finishes the move, or thaws S. Afterwards everything is put back. So this can
    be tried at every moment, and adds no states. */
 byte old_s[2], old_shared[2], old_o[2], old_there[2], old_disk_s[2], old_disk_has[2], old_triggers;
+bool old_reads_ask[2];
 
 inline keep(k) {
   old_s[k] = s[k]; old_shared[k] = shared[k]; old_there[k] = there[k]; old_o[k % OTHERS] = o[k % OTHERS];
+  old_reads_ask[k] = reads_ask[k];
 #if CRASHES
   old_disk_s[k] = disk_s[k]; old_disk_has[k] = disk_has[k];
 #endif
@@ -478,7 +492,8 @@ inline put_back(k) {
 #if CRASHES
   disk_s[k] = old_disk_s[k]; disk_has[k] = old_disk_has[k]; old_disk_s[k] = 0; old_disk_has[k] = 0;
 #endif
-  old_s[k] = 0; old_shared[k] = 0; old_there[k] = 0
+  reads_ask[k] = old_reads_ask[k];
+  old_s[k] = 0; old_shared[k] = 0; old_there[k] = 0; old_reads_ask[k] = 0
 }
 
 proctype LastFinish() {

@@ -171,6 +171,7 @@ STATE_BEFORE_FENCE            | freeze
 CLAIM_WHAT_IS_OPEN            | finish
 CLAIM_WHAT_IS_OPENING         | finish
 LOOK_WITHOUT_DURABLE          | finish_crash
+FREEZE_UNANNOUNCED            | finish
 FREEZE_FROM_THE_END           | finish
 FREEZE_WITHOUT_FENCE          | finish
 DRAIN_BEFORE_FREEZE           | finish

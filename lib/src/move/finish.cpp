@@ -268,6 +268,7 @@ class Move {
 
   void move(Source& source) {
     require_no_late_trigger(std::min(tolerable_lag, options_.freeze_limit / 2));
+    source.announce();
     const auto begin = Clock::now();
     const auto until = begin + options_.freeze_limit;
     try {

@@ -12,6 +12,7 @@
 
 #include "base/random.hpp"
 #include "job/jobs.hpp"
+#include "shard/move_announcement.hpp"
 #include "shard/steps.hpp"
 
 namespace looseleaf::move {
@@ -86,6 +87,7 @@ void Source::require_may_freeze() {
                       "access_reason, access_holder = access_holder, access_since = access_since, "
                       "access_until = access_until WHERE only_row = 0",
                       database.table("looseleaf_shard")));
+      shard::require_may_announce(database);
     });
   });
 }
@@ -98,6 +100,10 @@ Access Source::access(AccessState state, std::chrono::seconds limit) const {
           .reason = state == AccessState::moving ? "to " + where : where,
           .holder = job::this_process(),
           .limit = limit};
+}
+
+void Source::announce() {
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) { shard::announce_move(shards_, shard); });
 }
 
 // From shard 0 on, because that one decides: a shard that waits although shard 0 does not is opened by whoever meets
@@ -161,6 +167,7 @@ void Source::mark() {
       context.emplace_back("state", to_string(from.state));
       shards_.warnings().give({"a shard took writes again after the store had moved", std::move(context),
                                "what was written to it since is not in the other cluster"});
+      shard::announce_move(shards_, shard);  // which was forgotten, too
     }
   });
 }

@@ -25,8 +25,11 @@ class Source {
   [[nodiscard]] bool has_moved_there();
   // Throws Error(frozen) if a shard is frozen.
   void require_not_frozen();
-  // Throws what a server says if the user may not change who writes to a shard. A copy needs less, and takes long.
+  // Throws what a server says if the user may not change who writes to a shard, or rename a key. A copy needs less, and
+  // takes long.
   void require_may_freeze();
+  // Lets all reads ask from now on whether the store has moved.
+  void announce();
   // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
   // takes too long. Once they have waited for `limit`, others may undo the move.
   void freeze(std::chrono::seconds limit);

@@ -115,7 +115,8 @@ class Batch {
                                           std::uint64_t max_size, const base::Deadline& deadline) {
     return shard::with_group(shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
                              [&](shard::Lease& lease) {
-                               return shard::read_bodies(lease, group, ids, max_size, shard::Moved::refuse, stamps_);
+                               return shard::read_bodies(shards_, lease, group, ids, max_size, shard::Moved::refuse,
+                                                         stamps_);
                              });
   }
 

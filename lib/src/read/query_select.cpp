@@ -110,14 +110,12 @@ void QueryPlan::add_conditions(sql::Statement& statement, const Values& values, 
 void QueryPlan::add_source(sql::Statement& statement, const Source& source, const sql::Statement& rows,
                            const sql::Statement& conditions) const {
   statement
-      .add(fmt::format("IF(c.generation = {} AND c.state = '{}' AND f.access <> '{}' AND {}, {}, NULL) AS shard FROM ",
-                       source.generation, to_string(IndexState::ready), to_string(AccessState::moved),
-                       source.is_writable, source.shard))
+      .add(fmt::format("IF(c.generation = {} AND c.state = '{}' AND {}, {}, NULL) AS shard FROM ", source.generation,
+                       to_string(IndexState::ready), source.is_writable, source.shard))
       .add(rows)
-      .add(fmt::format(" r JOIN {} c JOIN {} f WHERE ", sql::qualified(source.database, "looseleaf_index"),
-                       sql::qualified(source.database, "looseleaf_shard")))
+      .add(fmt::format(" r JOIN {} c WHERE ", sql::qualified(source.database, "looseleaf_index")))
       .add(conditions)
-      .add("c.table_name = " + sql::text_literal(definition_.table) + " AND f.only_row = 1");
+      .add("c.table_name = " + sql::text_literal(definition_.table));
 }
 
 // In a unique index no two rows of one value have the same place. Servers would sort all matches to order them by

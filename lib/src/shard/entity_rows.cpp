@@ -9,6 +9,7 @@
 #include <map>
 
 #include "shard/access.hpp"
+#include "shard/move_announcement.hpp"
 #include "shard/placement.hpp"
 #include "shard/schema.hpp"
 #include "shard/statements.hpp"
@@ -64,42 +65,69 @@ std::vector<EntityRow> to_bodies(sql::Result result, std::uint64_t max_size, Col
   return rows;
 }
 
-// Selects ids, bodies, and stamps if they are wanted, up to a list of ids. An id is absent if the server is read-only
-// or, with Moved::refuse, the shard has moved; it is empty if there is no such entity. So there is a row in any case,
-// in which a shard's state and its entities are from the same moment. Every cell of a result costs time, and so does a
-// UNION. The list is followed by `end_of_bodies`.
-constexpr std::string_view end_of_bodies = ") WHERE only_row = 1";
-std::string select_bodies(const sql::Database& database, std::uint64_t max_size, Moved moved, Stamps stamps) {
-  const std::string counts =
-      database->facts().is_writable +
-      (moved == Moved::refuse ? fmt::format(" AND access <> '{}'", to_string(AccessState::moved)) : "");
-  return fmt::format(
-      "SELECT IF({}, IFNULL(id, ''), NULL) AS id, LEFT(body, {}) AS body{} FROM {} LEFT JOIN {} ON id IN (", counts,
-      max_size + 1, stamps == Stamps::read ? ", updated" : "", database.table("looseleaf_shard"),
-      database.table("entities"));
+// How a read finds out whether a shard has moved. See move_announcement.hpp.
+enum class AskWhetherMoved { not_at_all, by_key, by_state };
+
+// Selects ids, bodies, and stamps if they are wanted. An id is absent if the server is read-only or, with `by_state`,
+// the shard has moved. Then an id is empty if there is no such entity: there is a row in any case, in which a shard's
+// state and its entities are from the same moment. Every cell of a result costs time, and so does a UNION.
+sql::Statement select_bodies(const sql::Database& database, const sql::Statement& ids, std::uint64_t max_size,
+                             AskWhetherMoved ask, Stamps stamps) {
+  const bool by_state = ask == AskWhetherMoved::by_state;
+  const std::string entities = database.table("entities");
+  sql::Statement select(
+      fmt::format("SELECT IF({}{}, {}, NULL) AS id, LEFT(body, {}) AS body{} FROM ", database->facts().is_writable,
+                  by_state ? fmt::format(" AND access <> '{}'", to_string(AccessState::moved)) : "",
+                  by_state ? "IFNULL(id, '')" : "id", max_size + 1, stamps == Stamps::read ? ", updated" : ""));
+  if (by_state) {
+    select.add(fmt::format("{} LEFT JOIN {} ON id IN (", database.table("looseleaf_shard"), entities));
+    return select.add(ids).add(") WHERE only_row = 1");
+  }
+  select.add(entities).add(ask == AskWhetherMoved::by_key ? unless_announced : "");
+  return select.add(" WHERE id IN (").add(ids).add(")");
 }
 
 // A statement for few ids of one database has a power of two of placeholders, and the last id fills the rest, so that
 // only few different statements exist.
 sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& by_shard,
-                         std::uint64_t max_size, Moved moved, Stamps stamps) {
+                         std::uint64_t max_size, AskWhetherMoved ask, Stamps stamps) {
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::vector<Uuid>& first = by_shard.at(shards.front());
   if (shards.size() == 1 && first.size() <= few && max_size <= small) {
-    sql::Statement statement(select_bodies(lease.on(shards.front()), max_size, moved, stamps));
+    sql::Statement ids("");
     for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
-      statement.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
+      ids.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
     }
-    return lease->query(statement.add(end_of_bodies));
+    return lease->query(select_bodies(lease.on(shards.front()), ids, max_size, ask, stamps));
   }
   std::string select;
   for (const std::uint32_t shard : shards) {
+    const sql::Statement ids(id_list(by_shard.at(shard)));
     select += select.empty() ? "" : " UNION ALL ";
-    select += select_bodies(lease.on(shard), max_size, moved, stamps) + id_list(by_shard.at(shard)) +
-              std::string(end_of_bodies);
+    select += select_bodies(lease.on(shard), ids, max_size, ask, stamps).text();
   }
   return lease->query(select);
+}
+
+// Finds out by the cheaper way, until it fails for the first time.
+sql::Result query_bodies_here(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
+                              const IdsByShard& by_shard, std::uint64_t max_size, Stamps stamps) {
+  if (!store.is_move_announced()) {
+    try {
+      return query_bodies(lease, shards, by_shard, max_size, AskWhetherMoved::by_key, stamps);
+    } catch (const sql::ServerError& error) {
+      if (error.number() != unknown_key) {
+        throw;
+      }
+    }
+    store.note_announced_move();
+  }
+  sql::Result result = query_bodies(lease, shards, by_shard, max_size, AskWhetherMoved::by_state, stamps);
+  if (result.size() < shards.size()) {
+    throw NotInitialised();  // a shard without its fence
+  }
+  return result;
 }
 
 // ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
@@ -179,11 +207,17 @@ std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const 
   return rows;
 }
 
-std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards, const IdsByShard& ids,
-                                   std::uint64_t max_size, Moved moved, Stamps stamps) {
-  sql::Result result = query_bodies(lease, shards, ids, max_size, moved, stamps);
-  if (result.size() < shards.size()) {
-    throw NotInitialised();  // a shard without its fence
+std::vector<EntityRow> read_bodies(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
+                                   const IdsByShard& ids, std::uint64_t max_size, Moved moved, Stamps stamps) {
+  sql::Result result = moved == Moved::refuse
+                           ? query_bodies_here(store, lease, shards, ids, max_size, stamps)
+                           : query_bodies(lease, shards, ids, max_size, AskWhetherMoved::not_at_all, stamps);
+  std::size_t wanted = 0;
+  for (const std::uint32_t shard : shards) {
+    wanted += ids.at(shard).size();
+  }
+  if (result.size() < wanted) {
+    require_still_writable(*lease);
   }
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());

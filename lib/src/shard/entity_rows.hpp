@@ -66,7 +66,7 @@ enum class Moved { read, refuse };
 // order, and with Stamps::read also their stamps. The shards are on the session's server. A body of more than
 // `max_size` bytes is not read, and its body_size is max_size + 1. This is a plain read from a server that was not
 // read-only at the time. With Moved::refuse, throws Error(moved) if one of the shards had moved by then.
-[[nodiscard]] std::vector<EntityRow> read_bodies(Lease& lease, std::span<const std::uint32_t> shards,
+[[nodiscard]] std::vector<EntityRow> read_bodies(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
                                                  const IdsByShard& ids, std::uint64_t max_size, Moved moved,
                                                  Stamps stamps = Stamps::leave_out);
 

@@ -58,6 +58,10 @@ class Shards {
   void use_access_token(std::uint64_t token) { access_token_ = token; }
   [[nodiscard]] std::uint64_t access_token() const { return access_token_; }
 
+  // Whether a read has found that the store may move: see move_announcement.hpp.
+  [[nodiscard]] bool is_move_announced() const { return is_move_announced_; }
+  void note_announced_move() { is_move_announced_ = true; }
+
   // See server::Sessions.
   [[nodiscard]] Lease connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose = Purpose::general) {
     return sessions_.connect(shard, deadline, purpose);
@@ -95,6 +99,7 @@ class Shards {
   CatalogCache catalogs_;
   server::Sessions sessions_;
   std::atomic<std::uint64_t> access_token_ = 0;
+  std::atomic<bool> is_move_announced_ = false;
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

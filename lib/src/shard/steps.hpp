@@ -88,6 +88,7 @@ inline constexpr std::string_view
     trigger_store = "trigger.store",
     copy_claim = "copy.claim",
     copy_store = "copy.store",
+    move_announce = "move.announce",
     move_freeze = "move.freeze",
     move_drain = "move.drain",
     move_compare = "move.compare",

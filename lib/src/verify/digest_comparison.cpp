@@ -415,7 +415,7 @@ class DigestComparison {
   std::vector<shard::PlacedRow> expected_rows(std::span<const std::uint32_t> group, const shard::IdsByShard& ids) {
     auto bodies =
         shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::general, [&](shard::Lease& lease) {
-          return shard::read_bodies(lease, group, ids, scan::small_body, shard::Moved::read);
+          return shard::read_bodies(shards_, lease, group, ids, scan::small_body, shard::Moved::read);
         });
     std::vector<shard::PlacedRow> rows;
     for (shard::EntityRow& entity : bodies) {
