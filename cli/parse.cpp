@@ -40,13 +40,17 @@ bool knows_option(const CLI::App& app, const std::string& name) {
          (app.get_parent() != nullptr && knows_option(*app.get_parent(), name));
 }
 
+[[noreturn]] void refuse_empty_value(const std::string& option) {
+  throw Error(ErrorCode::usage, "an option has an empty value", {{"option", option}},
+              "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
+}
+
 // An empty value, often that of a variable that the shell does not have, would be taken for no value. A command that
 // can tell them apart has a message of its own. Another option is taken for a value that was forgotten. A page token
 // and a text may begin with -- as well.
 void refuse_forgotten_value(const CLI::App& app, const Parameter& parameter, const std::string& text) {
   if (text.empty() && parameter.is_option() && std::holds_alternative<std::string*>(parameter.target)) {
-    throw Error(ErrorCode::usage, "an option has an empty value", {{"option", parameter.name}},
-                "leave the option out, or give it a value; if that is a variable of the shell, it is not set");
+    refuse_empty_value(parameter.name);
   }
   const bool may_begin_so = parameter.value == "TOKEN" || parameter.value == "TEXT";
   if (text.starts_with("--") && parameter.is_option() &&
@@ -154,8 +158,9 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
 }
 
-// CLI11 takes `--yes=` and `--yes=5` for `--yes`, and `--yes=no` for nothing.
-void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>& words) {
+// CLI11 takes `--yes=` and `--yes=5` for `--yes`, and `--yes=no` for nothing. Behind `--file=` it takes the next word
+// for the value.
+void check_values_behind_equals(const CLI::App& app, const std::vector<std::string>& words) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::vector<const CLI::App*> known = {&app};
   for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
@@ -180,12 +185,15 @@ void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>&
                     {{"option", name}, {"value", word->substr(equals + 1)}},
                     fmt::format("write {} alone, or leave it out", name));
       }
+      if (option != nullptr && equals + 1 == word->size()) {
+        refuse_empty_value(name);
+      }
     }
   }
 }
 
 void parse_arguments(CLI::App& app, const std::vector<std::string>& words) {
-  refuse_values_of_flags(app, words);
+  check_values_behind_equals(app, words);
   const auto hint = [&app] {
     const auto named = app.get_subcommands();
     return see_help(named.empty() ? "" : named.front()->get_name());

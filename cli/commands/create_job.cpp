@@ -73,7 +73,10 @@ Created create_and_fill(Datastore& store, const std::vector<IndexDefinition>& de
   if (fill != nullptr && !filling.tables.empty()) {
     filling.throttle = *fill;
     const BackfillReport report = backfill(store, filling, globals);
-    created.summary["building"] = Json::array();
+    created.summary["building"] = Json::array();  // what has no conflict is ready
+    for (const auto& [table, _] : report.conflicts) {
+      created.summary["building"].push_back(table);
+    }
     created.summary.update(to_json(report));
     created.status = exit_status_of(report);
     created.all_ready = report.conflicts.empty();

@@ -27,10 +27,13 @@ struct RefusedArguments {
   throw Error(ErrorCode::usage, what, {}, hint);
 }
 
-std::vector<Uuid> check(const RefusedArguments& options) {
+std::vector<Uuid> check(const RefusedArguments& options, const Globals& globals) {
   const bool lists = options.action == "list";
   if (lists && (options.all || !options.ids.empty())) {
     refuse("`refused list` takes no ids and no --all", "leave them out; it shows all refused writes");
+  }
+  if (globals.json() && options.texts) {
+    refuse("--texts and --output json exclude each other", "leave one out: with --output json, each line has a `text`");
   }
   if (!lists && options.texts) {
     refuse("--texts is for `refused list` only", "leave it out");
@@ -69,7 +72,7 @@ ExitStatus list(const Datastore& store, const RefusedArguments& options, const G
 }
 
 ExitStatus run(const RefusedArguments& options, const Globals& globals) {
-  const std::vector<Uuid> ids = check(options);
+  const std::vector<Uuid> ids = check(options, globals);
   Datastore store = open_store(globals);
   if (options.action == "list") {
     return list(store, options, globals);

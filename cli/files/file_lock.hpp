@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <cerrno>
+#include <cstring>
 #include <looseleaf/error.hpp>
 #include <string>
 
@@ -16,7 +18,8 @@ class FileLock {
   // Creates the file if need be and waits for the lock. Throws Error(io).
   explicit FileLock(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (file_.get() < 0 || ::flock(file_.get(), LOCK_EX) != 0) {
-      throw Error(ErrorCode::io, "cannot lock a file", {{"file", path}});
+      throw Error(ErrorCode::io, "cannot lock a file", {{"file", path}, {"reason", std::strerror(errno)}},
+                  "run the command as the owner of this file");
     }
   }
 

@@ -2,6 +2,7 @@
 #include "cli/report/write_report.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/files/replace_file.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/signals.hpp"
@@ -119,7 +121,7 @@ bool is_success(WriteStatus status) {
 
 }  // namespace
 
-RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(), "ae")) {
+RejectsFile::RejectsFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "ae")) {
   if (!file_) {
     throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}},
                 "name a file that may be written, in a folder that exists; nothing was stored");
@@ -127,7 +129,35 @@ RejectsFile::RejectsFile(const std::string& path) : file_(std::fopen(path.c_str(
   std::setvbuf(file_.get(), nullptr, _IOLBF, 0);  // others see each reject at once, and a kill loses at most one
 }
 
+// Gives the file's name to a new, empty file. One that this process's streams write to stays, and so does one whose
+// folder is not writable.
+void RejectsFile::put_aside() {
+  struct stat old {};
+  if (::fstat(::fileno(file_.get()), &old) != 0 || !S_ISREG(old.st_mode) || old.st_size == 0) {
+    return;
+  }
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat other {};
+    if (::fstat(stream, &other) == 0 && other.st_dev == old.st_dev && other.st_ino == old.st_ino) {
+      return;
+    }
+  }
+  try {
+    replace_file(path_, "", private_file);
+  } catch (const Error&) {
+    return;
+  }
+  std::unique_ptr<std::FILE, Closer> file(std::fopen(path_.c_str(), "ae"));
+  if (file) {
+    static_cast<void>(::fchown(::fileno(file.get()), old.st_uid, old.st_gid) == 0);  // root may be at work
+    static_cast<void>(::fchmod(::fileno(file.get()), old.st_mode & 07777));
+    std::setvbuf(file.get(), nullptr, _IOLBF, 0);
+    file_ = std::move(file);
+  }
+}
+
 void RejectsFile::empty() {
+  put_aside();
   if (::ftruncate(::fileno(file_.get()), 0) != 0 && errno != EINVAL) {  // a pipe has no old contents
     note_failure();
   }

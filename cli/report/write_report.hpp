@@ -27,7 +27,7 @@ class RejectsFile {
   // Throws Error(io).
   explicit RejectsFile(const std::string& path);
 
-  // Deletes the contents of an earlier run.
+  // Deletes the contents of an earlier run. Whoever has them open can still read them: `sed ... F | put --rejects F`.
   void empty();
   // Gives the file a first line if anything is written; its line break is LF, or CRLF if it ends in CR. Throws
   // Error(bad_entity) if it has another one.
@@ -45,9 +45,10 @@ class RejectsFile {
   };
 
   void note_failure();
-
+  void put_aside();
   void append(std::string_view piece, bool complete);
 
+  const std::string path_;
   std::unique_ptr<std::FILE, Closer> file_;
   std::string header_;
   bool header_written_ = false;

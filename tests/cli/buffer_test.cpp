@@ -104,6 +104,8 @@ TEST_CASE("a buffered write whose id exists by then with another text is refused
             entity(1, R"("n":10)") + "\n" + entity(7, R"("n":7)") + "\n");
   CHECK(contains(cluster.looseleaf({"status"}).out, "2 refused writes on shard 1: see `looseleaf refused list`\n"));
   check_run(cluster.looseleaf({"refused", "list", "--texts"}), 0, buffered + "\n" + twice + "\n");
+  check_run(cluster.looseleaf({"refused", "list", "--texts", "--output", "json"}), 2, "",
+            {R"("what":"--texts and --output json exclude each other")", R"("hint":"leave one out)"});
   const cli::ProcessResult listed = cluster.looseleaf({"refused", "list"});
   CHECK(holds_in_order(listed.out, {id_of(1) + "  20", "  the entity exists already, with another text\n", id_of(7)}));
   CHECK(contains(cluster.looseleaf({"refused", "list", "--output", "json"}).out,

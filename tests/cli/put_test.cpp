@@ -90,6 +90,23 @@ TEST_CASE("a file that is not there, or cannot be read, is refused before anythi
   }
 }
 
+TEST_CASE("a program that mends the rejects file and pipes it into put can read it to its end") {
+  const TestCluster cluster = initialised();
+  const std::string rejects = cluster.directory().write("rejects", entity_lines(5000, R"("n":{})"));
+  const std::string link = rejects + ".link";
+  std::filesystem::create_symlink("rejects", link);
+  std::filesystem::permissions(rejects, std::filesystem::perms{0666});
+  // It reads the rest after put has emptied the file for its own rejects.
+  const std::string command =
+      R"({ head -n 1; while [ -s "$2" ]; do sleep 0.01; done; cat; echo '{'; } < "$2" | "$0" --cluster "$1" put --quiet --rejects "$2")";
+  check_status(run({"sh", "-c", command, looseleaf_program(), cluster.file(), link}), 1,
+               {"error: object is not closed\n", "  line: 5002\n"});
+  CHECK(rows_of(cluster, "entities") == 5000);
+  CHECK(read_text(rejects) == "{\n");
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(std::filesystem::status(rejects).permissions() == std::filesystem::perms{0666});
+}
+
 TEST_CASE("the rejects file of an earlier run is emptied once the store is there, not before") {
   const TestCluster cluster = TestCluster::shared();
   const std::string rejects = cluster.directory().write("rejects", "kept");

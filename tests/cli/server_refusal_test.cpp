@@ -86,6 +86,33 @@ TEST_CASE("a user without privileges is told what is missing") {
   CHECK(holds_in_order(status.out, {setup.cluster.socket(0), " refused"}));
 }
 
+TEST_CASE("a server that refuses a login stops no write to other servers, and is not asked again for each shard") {
+  const TestCluster cluster({.shards = 24, .servers = 2, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  for (const std::uint32_t server : {0U, 1U}) {
+    cluster.server_sql(server, fmt::format("CREATE USER IF NOT EXISTS locked_out@localhost IDENTIFIED BY 'p{}'; "
+                                           "GRANT ALL ON *.* TO locked_out@localhost",
+                                           server));
+  }
+  const std::string secret = cluster.directory().write("p0.cnf", "[client]\nuser=locked_out\npassword=p0\n");
+  ::chmod(secret.c_str(), S_IRUSR | S_IWUSR);
+  const std::string file = cluster.write_file("app.json", fmt::format(R"("defaults_file": "{}")", secret));
+  const auto run_it = [&](const std::string& command, const std::string& input) {
+    return run({"sh", "-c", R"("$LOOSELEAF_BIN" --cluster "$0" )" + command, file}, input);
+  };
+  check_status(run_it("put --quiet", entity(0) + entity(2)), 0);  // on the server that takes the password
+  const auto refused = [&] { return cluster.status(1, "Aborted_connects"); };
+  for (const std::string command : {"get -", "status", "put"}) {
+    CAPTURE(command);
+    const auto before = refused();
+    check_status(run_it(command, command == "put" ? entity_lines(48) : id_lines(48)), 3,
+                 {"the server denied access\n", "hint: "});
+    CHECK(refused() - before <= 4);
+  }
+  cluster.server_sql(0, "DROP USER locked_out@localhost");
+  cluster.server_sql(1, "DROP USER locked_out@localhost");
+}
+
 TEST_CASE("a read-only server is written by nobody, root included") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(0) + entity(1));

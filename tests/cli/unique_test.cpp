@@ -162,6 +162,10 @@ TEST_CASE("backfill lists entities with the same values, and the unique index st
   CHECK(holds_in_order(lines_of(json.out).back(),
                        {R"("ready":[])", R"("conflicts":{"by_n":{"rows":3,"examples":[{"entity_id":")", R"("holder":")",
                         R"("values":[)"}));
+  const cli::ProcessResult created =
+      cluster.looseleaf({"create-index", cluster.directory().path() + "/by_n.json", "--backfill", "--output", "json"});
+  CHECK(created.status == 1);
+  CHECK(holds_in_order(lines_of(created.out).back(), {R"("building":["by_n"])", R"("ready":[])"}));
   put_all(cluster, entity(1, R"("n":11)") + "\n" + entity(2, R"("n":12)"));
   check_status(cluster.looseleaf({"backfill"}), 1, {"  rows: 1\n", "  values: [2] in "});
   check_status(cluster.looseleaf({"delete", id_of(4)}), 0);

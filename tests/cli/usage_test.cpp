@@ -160,6 +160,9 @@ TEST_CASE("a wrong command line is refused with the nearest right one") {
       {{"put", "--rejects", "--", "x"}, {"error: another option is the value of --rejects\n", "  value: --\n"}},
       {{"clean", "--metrics-file", "--full"}, {"error: another option is the value of --metrics-file\n"}},
       {{"verify", "--definitions", ""}, {"error: an option has an empty value\n", "  option: --definitions\n"}},
+      // The next word would be its value.
+      {{"put", "--rejects=", "input", "other"}, {"error: an option has an empty value\n", "  option: --rejects\n"}},
+      {{"query", "--where=", "by_n"}, {"error: an option has an empty value\n", "  option: --where\n"}},
       {{"verify", "--grace", "x"}, {"error: not a whole number\n", "option: --grace\n"}},
       {{"init", "--accept-empty-shard", "one"}, {"error: not a whole number\n", "value: one\n"}},
   };

@@ -300,7 +300,8 @@ TEST_CASE("a verification that cannot even begin leaves no report of an earlier 
   const std::string file = cluster.directory().path() + "/verify.xml";
   const TemporaryDirectory broken;
   static_cast<void>(broken.write("a.json", "{"));
-  for (const auto& options : {std::vector<std::string>{"--definitions", broken.path()}, {"--cluster", "/nowhere"},
+  for (const auto& options : {std::vector<std::string>{"--definitions", broken.path()},
+                              {"--cluster", "/nowhere"},
                               {"--against", "/nowhere"}}) {
     check_status(cluster.looseleaf({"verify", "--quiet", "--report", "junit=" + file}), 0);
     REQUIRE(contains(read_text(file), "errors=\"0\""));

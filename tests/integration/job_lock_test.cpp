@@ -96,6 +96,18 @@ TEST_CASE("a job whose session is lost takes its lock anew, also from a session 
   check_held(others);
 }
 
+TEST_CASE("a job does not keep its lock on a server that was demoted, because others ask the new one") {
+  const StoreFixture fixture;
+  shard::Shards shards = fixture.shards(1s);
+  job::JobLock lock(shards, "clean", {""});
+  fixture.cluster.server_sql(0, "SET GLOBAL read_only = 1");
+  const std::string what = error_of([&] { lock.keep_alive(); }).what();
+  fixture.cluster.server_sql(0, "SET GLOBAL read_only = 0");
+  CHECK(what == "the server is read-only");
+  shard::Shards others = fixture.shards();
+  CHECK_NOTHROW(job::JobLock(others, "clean", {""}));  // it has let go of it
+}
+
 TEST_CASE("a job that cannot end its former session says so, and goes on when that has ended") {
   const StoreFixture fixture;
   shard::Shards shards = shards_of_account(fixture, 3s), others = fixture.shards();

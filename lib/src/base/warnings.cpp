@@ -19,4 +19,11 @@ void Warnings::give(const Warning& warning) {
   }
 }
 
+void Warnings::give_again(const Warning& warning) {
+  if (on_warning_) {
+    const std::lock_guard lock(mutex_);
+    on_warning_(warning);
+  }
+}
+
 }  // namespace looseleaf::base

@@ -17,6 +17,8 @@ class Warnings {
 
   // Passes each distinct warning on once, one call at a time.
   void give(const Warning& warning);
+  // Passes it on although it was given before: it tells of something that has happened again.
+  void give_again(const Warning& warning);
 
  private:
   const std::function<void(const Warning&)> on_warning_;

@@ -115,15 +115,22 @@ void clear_ended_jobs(shard::Shards& shards, const std::vector<ShardStatus*>& as
   }
 }
 
-// Errors of a read-only server can be retried, like those of a server that is down. But it answers, so it is not
-// `down`.
+// A server that is read-only, has too many connections or ends statements early can be tried again, like one that is
+// down. But it answers, so it is not `down`.
+bool answers(const sql::ServerError& error) {
+  constexpr int first_of_client = 2000, last_of_client = 2999;
+  return error.error_class() == sql::ErrorClass::failing_over ||
+         (error.error_class() != sql::ErrorClass::connection_lost && error.number() != 0 &&
+          (error.number() < first_of_client || error.number() > last_of_client));
+}
+
 ShardState state_after(const Error& error) {
   if (dynamic_cast<const shard::NotInitialised*>(&error) != nullptr) {
     return ShardState::uninitialised;
   }
   const auto* const by_server = dynamic_cast<const sql::ServerError*>(&error);
-  const bool read_only = by_server != nullptr && by_server->error_class() == sql::ErrorClass::failing_over;
-  return error.code() == ErrorCode::unavailable && !read_only ? ShardState::down : ShardState::refused;
+  const bool is_down = error.code() == ErrorCode::unavailable && (by_server == nullptr || !answers(*by_server));
+  return is_down ? ShardState::down : ShardState::refused;
 }
 
 // Queries one shard. If it answers, calls `on_cluster_id` with the id of its cluster.

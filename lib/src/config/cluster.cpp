@@ -149,6 +149,13 @@ Address parse_address(const JsonObject& object, const std::string& file) {
   if (address.host.empty()) {
     object.fail("shard has no address", "give it a host and a port, or a socket");
   }
+  const bool is_ipv6 = std::count(address.host.begin(), address.host.end(), ':') > 1;
+  if (address.host.find_first_of("/[]") != std::string::npos ||
+      (!is_ipv6 && address.host.find(':') != std::string::npos)) {
+    object.fail_at_value(
+        "host", "invalid address",
+        R"(give the host alone, an IPv6 address without brackets, and beside it a "port" and a "database")");
+  }
   const std::int64_t port = object.integer("port").value_or(address.port);
   if (port < 1 || port > 65535) {
     object.fail_at_value("port", "invalid port number", "use a number from 1 to 65535");
@@ -197,8 +204,8 @@ ShardConfig parse_shard_object(const JsonDocument& document, const JsonObject& o
 }
 
 bool same_place(const ShardConfig& a, const ShardConfig& b) {
-  return a.address.socket == b.address.socket && a.address.port == b.address.port &&
-         base::ascii_lower(a.address.host) == base::ascii_lower(b.address.host) && a.database == b.database;
+  return a.database == b.database && a.address.socket == b.address.socket && a.address.port == b.address.port &&
+         base::ascii_lower(a.address.host) == base::ascii_lower(b.address.host);
 }
 
 std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonObject& root, const std::string& file) {

@@ -214,6 +214,7 @@ class Reader {
 
   [[nodiscard]] OptionFileValues merged() const {
     OptionFileValues all;
+    all.has_extra_group = has_extra_group_;
     for (const auto& group : groups_) {
       if (const auto found = values_.find(group); found != values_.end()) {
         merge(all, found->second);
@@ -258,6 +259,7 @@ class Reader {
         fail("a group name has no closing bracket", place, "write the group as [name] on a line of its own");
       }
       group = trim(line.substr(1, end - 1));
+      has_extra_group_ = has_extra_group_ || group == groups_.back();
     } else if (group.empty()) {
       fail("an option comes before the first group", place, "put it under [client] or [looseleaf]");
     } else if (std::find(groups_.begin(), groups_.end(), group) != groups_.end()) {
@@ -354,6 +356,7 @@ class Reader {
 
   std::string named_by_;
   std::vector<std::string> groups_;
+  bool has_extra_group_ = false;
   int files_ = 0;
   std::map<std::string, OptionFileValues> values_;
 };
@@ -455,6 +458,11 @@ sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig
       overrides.defaults_file.empty()
           ? read_option_files(cluster.defaults_file, shard.option_group, "defaults_file in the cluster file")
           : read_option_files(overrides.defaults_file, shard.option_group);
+  if (overrides.defaults_file.empty() && !shard.option_group.empty() && !files.has_extra_group) {
+    throw Error(ErrorCode::bad_cluster, "no option file has the group of this shard",
+                {{"server", to_string(shard.address)}, {"option_group", shard.option_group}},
+                "correct \"option_group\" in the cluster file, or add the group to the option file");
+  }
   sql::ConnectOptions options;
   options.address = shard.address;
   options.database = shard.database;

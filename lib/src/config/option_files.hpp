@@ -17,6 +17,7 @@ struct OptionFileValues {
   std::string user, password;
   bool password_given = false;
   TlsSettings tls;
+  bool has_extra_group = false;
   bool verify_by_default = true;  // otherwise a mode that nobody has set does not verify the server
 };
 

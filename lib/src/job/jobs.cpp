@@ -297,7 +297,7 @@ void JobLock::keep_alive() {
     return;
   }
   try {
-    static_cast<void>((*lease_)->query("SELECT 1"));
+    shard::require_still_writable(**lease_);  // a demoted server has the lock, and nobody asks it
   } catch (const sql::ServerError& error) {
     if (!error.retryable()) {
       throw;

@@ -155,7 +155,7 @@ class Batch {
         throw;
       }
       for (const std::uint32_t shard : group) {
-        unavailable_.add(shard, error);
+        unavailable_.add(shard, server::error_of_shard(shards_.cluster(), shard, error));
       }
     }
   }

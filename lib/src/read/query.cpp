@@ -43,7 +43,7 @@ Unavailable::Shards find_down(shard::Shards& shards) {
         throw;
       }
       for (const std::uint32_t shard : group) {
-        down.add(shard, error);
+        down.add(shard, server::error_of_shard(shards.cluster(), shard, error));
       }
     }
   });

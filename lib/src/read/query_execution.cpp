@@ -191,7 +191,7 @@ void QueryExecution::for_groups(std::span<const std::uint32_t> some,
         throw;
       }
       for (const std::uint32_t shard : group) {
-        unavailable_.add(shard, error);
+        unavailable_.add(shard, server::error_of_shard(shards_.cluster(), shard, error));
         on_down(shard);
       }
     }

@@ -9,6 +9,7 @@ namespace looseleaf::server {
 namespace {
 
 constexpr auto retry_dead_after = std::chrono::seconds(5);
+constexpr auto first_retry = std::chrono::seconds(1);
 
 // Failures that are further apart say nothing about each other. An attempt to connect takes less time.
 constexpr auto longest_gap = std::chrono::minutes(2);
@@ -46,12 +47,16 @@ bool Health::failing_for(std::chrono::milliseconds time) const {
 
 std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) const {
   const std::lock_guard lock(mutex_);
+  if (given_up_) {
+    return std::min(patience, patience_when_given_up_);
+  }
   return is_failing() ? base::Deadline(*failing_since_, patience).left() : patience;
 }
 
 bool Health::attempted(std::chrono::milliseconds timeout) {
   const std::lock_guard lock(mutex_);
   tried_ = Clock::now();
+  patience_when_given_up_ = given_up_ ? std::min(2 * patience_when_given_up_, timeout) : first_retry;
   return given_up_ || (is_failing() && Clock::now() - *failing_since_ >= timeout);
 }
 

@@ -21,7 +21,8 @@ class Health {
   void answered();
 
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
-  // Returns the rest of the time, `patience`, for which the process waits for the server.
+  // Returns the rest of the time, `patience`, for which the process waits for the server. A server that was given up
+  // gets a second, and twice as long each time, because one that is back may be slow.
   [[nodiscard]] std::chrono::milliseconds time_left(std::chrono::milliseconds patience) const;
 
   // Call this after a failed attempt. It records the attempt's time and returns true if the server is to be given up.
@@ -55,6 +56,7 @@ class Health {
   Clock::time_point failed_attempt_at_;
   bool told_ = false;
   Clock::time_point tried_;
+  std::chrono::milliseconds patience_when_given_up_ = {};
 };
 
 }  // namespace looseleaf::server

@@ -172,9 +172,10 @@ void Sessions::warn_of_wait(std::uint32_t shard) {
   }
   Error::Context context = {{"reason", failure->what()}};
   context.insert(context.end(), failure->context().begin(), failure->context().end());
-  warnings_.give({"waiting for a shard", std::move(context),
-                  fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
-                              name_of(connector_.timeout()))});
+  warnings_.give_again(
+      {"waiting for a shard", std::move(context),
+       fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
+                   name_of(connector_.timeout()))});
 }
 
 std::chrono::milliseconds Sessions::patience(Purpose purpose) const {
@@ -227,14 +228,14 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
   refuse_given_up();  // it may have been given up meanwhile
   return on_shard(cluster_, shard, [&] {
     if (const auto failure = health_of(shard).failure_within(just_now);
-        failure && again == Again::unless_it_just_failed) {
+        failure && (again == Again::unless_it_just_failed || failure->refuses_login())) {
       throw sql::ServerError(*failure);
     }
     const auto time = std::min(longest, deadline.left());
     try {
       return open(shard, std::move(place), generation, {time, time});
     } catch (const sql::ServerError& error) {
-      if (error.retryable()) {
+      if (error.retryable() || error.refuses_login()) {
         health_of(shard).attempt_failed(error);
       }
       throw;
@@ -331,6 +332,9 @@ Lease Sessions::connect_unchecked(std::uint32_t shard, const base::Deadline& dea
 }
 
 Lease Sessions::connect_unchecked_once(std::uint32_t shard) {
+  if (const auto failure = health_of(shard).failure_within(connector_.connect_timeout())) {
+    throw sql::ServerError(*failure);
+  }
   return open_unchecked(shard, true, connector_.connect_timeout(), base::Deadline(longest_unneeded_wait));
 }
 
@@ -339,7 +343,14 @@ Lease Sessions::open_unchecked(std::uint32_t shard, bool use_database, std::chro
   Place place = enter(shard, Purpose::general, deadline);
   pool_of(shard).make_room(place);
   auto connection = on_shard(cluster_, shard, [&] {
-    return connector_.open(shard, Purpose::general, use_database, {left, left});
+    try {
+      return connector_.open(shard, Purpose::general, use_database, {left, left});
+    } catch (const sql::ServerError& error) {
+      if (error.retryable()) {
+        health_of(shard).attempt_failed(error);
+      }
+      throw;
+    }
   });
   return {this, shard, std::move(place), {std::move(connection)}, cluster_.shards[shard].database, false, 0};
 }

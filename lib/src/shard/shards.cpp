@@ -107,7 +107,10 @@ void Shards::check_identities(Known known) {
   if (known == Known::check_again) {
     catalogs_.forget();
   }
-  const std::vector<std::uint32_t> wanted = uncached(all_shards(*this));
+  std::vector<std::uint32_t> wanted = uncached(all_shards(*this));
+  if (known == Known::trust) {  // a server that fails is not waited for unless it is needed
+    std::erase_if(wanted, [this](std::uint32_t shard) { return sessions_.is_failing(shard); });
+  }
   for_groups(*this, wanted, [&](std::span<const std::uint32_t> group) {
     const auto started = std::chrono::steady_clock::now();
     try {
@@ -120,10 +123,11 @@ void Shards::check_identities(Known known) {
         on_shard(*this, shard, [&] { catalogs_.reload(shard, lease.on(shard)); });
       }
     } catch (const sql::ServerError& error) {
-      if (!error.retryable() && error.error_class() != sql::ErrorClass::unreachable) {
+      if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
+        sessions_.note_failure(group.front(), started, error);
+      } else if (known == Known::check_again) {
         throw;
       }
-      sessions_.note_failure(group.front(), started, error);
     }
   });
 }
@@ -179,8 +183,9 @@ bool may_be_one_shards(const Error& error) {
       case sql::ErrorClass::duplicate_key:
       case sql::ErrorClass::table_gone:
       case sql::ErrorClass::too_large:
-      case sql::ErrorClass::permanent:
         return true;
+      case sql::ErrorClass::permanent:
+        return !server->refuses_login();
     }
   }
   return error.code() != ErrorCode::unavailable && error.code() != ErrorCode::interrupted;

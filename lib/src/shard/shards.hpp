@@ -73,7 +73,8 @@ class Shards {
   // Connects to every reachable shard and loads its catalog, so that a cluster file that mixes clusters is rejected
   // before the first write. A shard that is down is not an error here.
   void check_identities() { check_identities(Known::check_again); }
-  // The same for shards whose catalog was never loaded, for a put. It will need sessions for index rows, too.
+  // The same for shards whose catalog was never loaded, for a put. It will need sessions for index rows, too. A server
+  // that refuses it is not an error here either: the put may not need it.
   void prepare_put();
   // Opens a session on each server at once, if there are so few servers that an operation is likely to need most of
   // them.

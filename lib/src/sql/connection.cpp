@@ -351,7 +351,14 @@ class Connection::Impl {
         throw;
       }
       flavour = flavour == Flavour::mariadb ? Flavour::mysql : Flavour::mariadb;
-      execute(session_setup(flavour, version));
+      try {
+        execute(session_setup(flavour, version));
+      } catch (ServerError& neither) {
+        if (neither.number() == er_unknown_variable) {
+          neither.with_hint(std::string(newer_server));
+        }
+        throw;
+      }
     }
     Variables variables;
     for (auto& [name, value] : ask(flavour, first_query)) {
@@ -362,6 +369,7 @@ class Connection::Impl {
       }
     }
     facts_ = session_facts(variables);
+    check_version(variables, server_);
     check_server(variables, require_writable, server_);
     if (const std::string rest = rest_of_setup(variables); !rest.empty()) {
       execute(rest);

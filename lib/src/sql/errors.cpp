@@ -230,6 +230,12 @@ ServerError::ServerError(ErrorClass error_class, int number, ErrorCode code, con
 
 ServerError::~ServerError() = default;
 
+bool ServerError::refuses_login() const {
+  constexpr std::array<int, 14> numbers = {1045, 1129, 1130, 1251, 1698, 1820, 1862,
+                                           2026, 2054, 2059, 2061, 3118, 3159, 4151};
+  return class_ == ErrorClass::permanent && is_one_of(number_, numbers);
+}
+
 bool ServerError::retryable() const {
   return is_transient(class_);
 }

@@ -39,6 +39,9 @@ class ServerError : public Error {
   [[nodiscard]] int number() const { return number_; }
   // True if a replay of the whole transaction may succeed, on a new connection if the old one is broken.
   [[nodiscard]] bool retryable() const;
+  // True if the server refuses this user or this host, whatever the database. Servers lock accounts and hosts that try
+  // again and again.
+  [[nodiscard]] bool refuses_login() const;
 
  private:
   ErrorClass class_;

@@ -75,18 +75,27 @@ std::string version_of(const Variables& variables) {
   return fmt::format("{} {}", flavour_of(variables) == Flavour::mariadb ? "MariaDB" : "MySQL", number);
 }
 
-// Returns true if every MariaDB of this version has innodb_snapshot_isolation. Patch releases of older versions got it
-// too, but switched off.
-bool has_snapshot_isolation(std::string_view version) {
-  constexpr std::pair<unsigned, unsigned> first_with_it = {11, 6};
+using Version = std::pair<unsigned, unsigned>;
+
+// The first ones with SKIP LOCKED.
+constexpr Version first_mariadb = {10, 6};
+constexpr Version first_mysql = {8, 0};
+
+Version parse_version(std::string_view version) {
   const std::string_view number = number_in(version);
-  std::pair<unsigned, unsigned> found = {0, 0};
+  Version found = {0, 0};
   const char* const end = number.data() + number.size();
   const auto dot = std::from_chars(number.data(), end, found.first).ptr;
   if (dot != end) {
     std::from_chars(dot + 1, end, found.second);
   }
-  return found >= first_with_it;
+  return found;
+}
+
+// Returns true if every MariaDB of this version has innodb_snapshot_isolation. Patch releases of older versions got it
+// too, but switched off.
+bool has_snapshot_isolation(std::string_view version) {
+  return parse_version(version) >= Version{11, 6};
 }
 
 // Since MariaDB 12 the value is a word, which would compare equal to 0. Where it is a number, comparing numbers saves
@@ -206,6 +215,14 @@ std::string session_setup(Flavour flavour, std::string_view version) {
 
 std::string rest_of_setup(const Variables& variables) {
   return is_on(variables, "innodb_snapshot_isolation") ? "SET innodb_snapshot_isolation=0" : "";
+}
+
+// A proxy may greet with another version than the server's.
+void check_version(const Variables& variables, const std::string& server) {
+  const Version first = flavour_of(variables) == Flavour::mariadb ? first_mariadb : first_mysql;
+  if (parse_version(value_of(variables, "version")) < first) {
+    reject("the server is too old", server, std::string(newer_server));
+  }
 }
 
 void check_server(const Variables& variables, bool require_writable, const std::string& server) {

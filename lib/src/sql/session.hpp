@@ -45,6 +45,10 @@ struct SessionFacts {
 // variable. It is empty if nothing is left to set.
 [[nodiscard]] std::string rest_of_setup(const Variables& variables);
 
+inline constexpr std::string_view newer_server = "use MariaDB 10.6, MySQL 8.0, or a newer one";
+// Throws ServerError if the server lacks what the program needs.
+void check_version(const Variables& variables, const std::string& server);
+
 // Throws ServerError if the protocol cannot work on this server: read-only (if it has to be writable),
 // binlog_format=STATEMENT, Galera, multi-primary group replication.
 void check_server(const Variables& variables, bool require_writable, const std::string& server);

@@ -19,9 +19,18 @@ TEST_CASE("each distinct warning is given once; a warning with another context i
   CHECK(given == std::vector<std::string>{"slow0", "slow1"});
 }
 
+TEST_CASE("a warning of something that has happened again is passed on again") {
+  int given = 0;
+  Warnings warnings([&](const Warning&) { ++given; });
+  warnings.give_again({"slow", {}, {}});
+  warnings.give_again({"slow", {}, {}});
+  CHECK(given == 2);
+}
+
 TEST_CASE("warnings that nobody wants to hear are dropped") {
   Warnings warnings({});
   CHECK_NOTHROW(warnings.give({"slow", {}, {}}));
+  CHECK_NOTHROW(warnings.give_again({"slow", {}, {}}));
 }
 
 }  // namespace

@@ -248,6 +248,10 @@ TEST_CASE("explicit settings win over option files: the caller's, the shard's, t
   CHECK(options.tls.mode == SslMode::preferred);
   CHECK(options.tls.ca == "cluster.pem");
 
+  shard.option_group = "s3";
+  CHECK(std::string(test::error_of([&] { static_cast<void>(resolve_connection(cluster, shard, {})); }).what()) ==
+        "no option file has the group of this shard");
+
   const std::string other = files.write("other.cnf", "[client]\npassword=other\n");
   options = resolve_connection(cluster, shard, {other, SslMode::disabled});
   CHECK(options.password == "other");

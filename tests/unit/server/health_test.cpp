@@ -32,6 +32,19 @@ TEST_CASE("a server is failing from its first failure until it answers") {
   CHECK(health.time_left(30s) == 30s);
 }
 
+TEST_CASE("a server that was given up is tried for longer each time, in case it is back and slow") {
+  Health health;
+  health.failed(ago(31s), failure("it is down"));
+  REQUIRE(health.attempted(30s));
+  health.give_up(failure("given up"));
+  CHECK(health.time_left(30s) == 1s);
+  CHECK(health.attempted(30s));
+  CHECK(health.time_left(30s) == 2s);
+  CHECK(health.attempted(30s));
+  CHECK(health.time_left(30s) == 4s);
+  CHECK(health.time_left(3s) == 3s);
+}
+
 TEST_CASE("a failure from long ago does not shorten the wait after the next one") {
   Health health;
   health.failed(ago(1h), failure("it restarted"));

@@ -90,6 +90,19 @@ TEST_CASE("servers on which the protocol cannot hold are refused for good") {
   }
 }
 
+TEST_CASE("a server that is too old is refused, and the hint names versions that will do") {
+  for (const char* const version : {"10.5.29-MariaDB-0+deb11u1-log", "5.7.44"}) {
+    CAPTURE(version);
+    const auto error = test::error_of<ServerError>([&] { check_version(healthy({{"version", version}}), "s"); });
+    CHECK(error.error_class() == ErrorClass::permanent);
+    CHECK(error.hint() == "use MariaDB 10.6, MySQL 8.0, or a newer one");
+  }
+  for (const char* const version : {"10.6.0-MariaDB", "10.11.4-MariaDB", "8.0.11", "12.0.2-MariaDB"}) {
+    CAPTURE(version);
+    CHECK_NOTHROW(check_version(healthy({{"version", version}}), "s"));
+  }
+}
+
 TEST_CASE("statement logging does not matter without a binlog") {
   CHECK_NOTHROW(check_server(healthy({{"binlog_format", "STATEMENT"}, {"log_bin", "OFF"}}), true, "s"));
 }
