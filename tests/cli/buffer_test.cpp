@@ -292,6 +292,34 @@ TEST_CASE("a server that answers but does not take a copy is not asked again whi
             {is_down, "  copies: one of each, because no further server takes them\n", "buffered 1\n"});
 }
 
+TEST_CASE("a write whose unique value an entity on a server that is down has is buffered") {
+  const TestCluster cluster = initialised_alone(3);
+  create_index(cluster,
+               R"({"table": "by_n", "properties": [{"name": "n", "type": "int"}], "shard_on": "n", "unique": true})");
+  // The row of entity 1 is on a server that is up.
+  std::uint64_t n = 0;
+  for (; cluster.sql(0, "SELECT n FROM by_n").empty(); ++n) {
+    put_all(cluster, entity(1, fmt::format(R"("n":{})", n)));
+  }
+  const std::string taking = entity(3, fmt::format(R"("n":{})", n - 1));
+  cluster.sandbox().kill_server(1);
+  check_status(cluster.looseleaf({"put", "--buffer"}, taking), 0, {is_down, "buffered 1\n"});
+  cluster.sandbox().start_server(1);
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 1"});
+}
+
+TEST_CASE("a cleaner that cannot flush for good says so once, and does not say that it works again") {
+  const TestCluster cluster = initialised_alone(3);
+  create_index(cluster, by_n);
+  buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n");
+  cluster.sql(1, "RENAME TABLE by_n TO gone");
+  cli::Process clean = cluster.start({"clean", "--follow"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // three passes
+  const cli::ProcessResult result = end_by(SIGTERM, clean);
+  CHECK(times("error: a table does not exist\n", result.err) == 1);
+  CHECK(times("works again", result.err) == 0);
+}
+
 TEST_CASE("a server whose fence is held for a moment gets its copy") {
   const TestCluster cluster = three_servers();
   cluster.sandbox().kill_server(1);

@@ -241,6 +241,17 @@ TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not
   CHECK(times(lacked_rows, swept.err) == 1);
 }
 
+TEST_CASE("a sweep warns of what it cannot repair") {
+  const TestCluster cluster = with_entities(10);
+  cluster.sql(0, fmt::format("UPDATE entities SET body = 'damaged' WHERE id = x'{}'", id_of(4)));
+  cluster.sql(1, fmt::format("UPDATE entities SET id = x'{}' WHERE id = x'{}'", id_of(2), id_of(3)));
+  check_status(cluster.looseleaf({"clean", "--full"}), 0,
+               {"warning: an entity cannot be read; its index rows were not checked\n", "id: " + id_of(4) + "\n"});
+  check_status(cluster.looseleaf({"clean", "--full"}), 0,
+               {"warning: the sweep has found what it cannot repair\n", "finding: wrong", "shard: 1\n",
+                "hint: run `looseleaf verify`"});
+}
+
 TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot be written is an error") {
   const TestCluster cluster = with_entities(10);
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); DELETE FROM by_n WHERE entity_id = x'{}'", id_of(2),

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -72,6 +74,24 @@ TEST_CASE("a value that is taken is reported with its holder, and the entity is 
   check_status(cluster.looseleaf({"delete", id_of(1)}), 0);
   check_run(cluster.looseleaf({"put", rejects}), 0, id_of(4) + "\n");
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+// Nothing was inserted, so there is nothing to take back, which costs a look at every shard.
+TEST_CASE("an entity whose only value is taken is rejected without a reconcile" * needs_failpoints) {
+  const TestCluster cluster = with_values();
+  const std::string trace = cluster.directory().path() + "/trace";
+  const auto reconciles = [&](const std::string& input) {
+    static_cast<void>(std::filesystem::remove(trace));
+    check_status(
+        run({"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace, looseleaf_program(), "--cluster", cluster.file(), "put"},
+            input),
+        1, {"rejected 1"});
+    return times("put.reconcile:before", read_text(trace));
+  };
+  CHECK(reconciles(entity(4, R"("n":1)")) == 0);
+  create_index(cluster, by_m);
+  CHECK(reconciles(entity(4, R"("n":1,"m":4)")) == 1);  // its row in by_m was inserted
+  CHECK(cluster.everywhere("SELECT m FROM by_m").empty());
 }
 
 TEST_CASE("a value that is too long is rejected by put, and explained") {
@@ -264,6 +284,16 @@ TEST_CASE("a row in the place of a missing one is deleted by a repair, whoever l
   check_status(cluster.looseleaf({"verify", "--grace", "0", "--repair"}), 0, {"consistent, "});
   check_run(cluster.looseleaf({"query", "by_n", "n=0", "--ids"}), 0, id_of(0) + "\n");
   check_status(cluster.looseleaf({"verify", "--grace", "0"}), 0, {"consistent\n"});
+}
+
+TEST_CASE("a repair of one index deletes the row in the place of a missing one although another table is gone") {
+  const TestCluster cluster = with_values();
+  create_index(cluster, by_m);
+  check_status(cluster.looseleaf({"backfill", "by_m", "--quiet"}), 0, {"warning: an index has no rows"});
+  cluster.sql(0, "DELETE FROM by_n WHERE n = 0; " + row(0, 1));
+  cluster.everywhere("DROP TABLE by_m");
+  check_status(cluster.looseleaf({"verify", "by_n", "--grace", "0", "--repair"}), 0, {"consistent, "});
+  check_run(cluster.looseleaf({"query", "by_n", "n=0", "--ids"}), 0, id_of(0) + "\n");
 }
 
 TEST_CASE("a row that an unreadable entity holds is a conflict, in backfill as well") {

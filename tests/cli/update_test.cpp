@@ -57,6 +57,17 @@ TEST_CASE("an entity that another process changes while the command runs is give
   CHECK(read_text(runs) == "run\nrun\n");
 }
 
+TEST_CASE("an entity that changes each time while the command runs is given up after the timeout, and named") {
+  const TestCluster cluster = with_counter();
+  const std::string put_first = fmt::format(R"(echo '{}"n":'$$'}}' | "$LOOSELEAF_BIN" --cluster {} put > /dev/null; )",
+                                            entity(1).substr(0, entity(1).size() - 1) + ",", cluster.file());
+  std::vector<std::string> command = update(put_first + add_1);
+  command.insert(command.begin() + 1, {"--timeout", "1"});
+  check_status(cluster.looseleaf(command), 3,
+               {"error: the entity changed each time before its new text was stored\n", "  id: " + id_of(1) + "\n",
+                "  tries: ", "hint: retry when it changes less often"});
+}
+
 // The command restores what a server has that dies before it has written the last version to its disk.
 TEST_CASE("a text that the command prints again is stored if the server has forgotten it meanwhile") {
   const TestCluster cluster = initialised(1);

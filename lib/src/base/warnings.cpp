@@ -5,7 +5,7 @@
 
 namespace looseleaf::base {
 
-void Warnings::give(const Warning& warning) {
+void Warnings::give(const Warning& warning, Clock::duration again_after) {
   if (!on_warning_) {
     return;
   }
@@ -14,14 +14,10 @@ void Warnings::give(const Warning& warning) {
     key += '\n' + name + '\n' + value;
   }
   const std::lock_guard lock(mutex_);
-  if (given_.insert(std::move(key)).second) {
-    on_warning_(warning);
-  }
-}
-
-void Warnings::give_again(const Warning& warning) {
-  if (on_warning_) {
-    const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  const auto [last, is_first] = given_.emplace(std::move(key), now);
+  if (is_first || now - last->second >= again_after) {
+    last->second = now;
     on_warning_(warning);
   }
 }

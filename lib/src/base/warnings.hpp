@@ -1,10 +1,11 @@
 // Passes warnings to the caller of the library.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <looseleaf/options.hpp>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 
 namespace looseleaf::base {
@@ -15,15 +16,15 @@ class Warnings {
   // `on_warning` may be empty: then nobody wants to hear of any.
   explicit Warnings(std::function<void(const Warning&)> on_warning) : on_warning_(std::move(on_warning)) {}
 
-  // Passes each distinct warning on once, one call at a time.
-  void give(const Warning& warning);
-  // Passes it on although it was given before: it tells of something that has happened again.
-  void give_again(const Warning& warning);
+  using Clock = std::chrono::steady_clock;
+
+  // Passes each distinct warning on, one call at a time: once, or again if it was not for so long.
+  void give(const Warning& warning, Clock::duration again_after = Clock::duration::max());
 
  private:
   const std::function<void(const Warning&)> on_warning_;
-  std::mutex mutex_;  // guards given_, and calls of on_warning_
-  std::set<std::string> given_;
+  std::mutex mutex_;                                // guards given_, and calls of on_warning_
+  std::map<std::string, Clock::time_point> given_;  // when it was last
 };
 
 }  // namespace looseleaf::base

@@ -23,7 +23,8 @@ namespace {
 constexpr std::int64_t day = 86'400'000'000;  // microseconds
 constexpr std::size_t most_looked_at = 2000;  // entities that one search for tombstones reads
 constexpr auto after_a_partial_flush = std::chrono::seconds(5);
-constexpr std::size_t records_at_once = 100;  // a record has at most as many ids as a batch of a put
+constexpr auto next_incident = std::chrono::hours(1);  // what is found again then, is told again
+constexpr std::size_t records_at_once = 100;           // a record has at most as many ids as a batch of a put
 
 }  // namespace
 
@@ -62,9 +63,17 @@ void Cleaner::flush() {
   std::map<std::uint32_t, Error> failures;
   const auto counts = shard::count_buffered(shards_, failures);
   note_buffers(counts, failures);
-  if (counts.empty() || Clock::now() < flush_at_) {
-    return;
+  if (counts.empty()) {
+    flush_failure_.reset();
+  } else if (Clock::now() >= flush_at_) {
+    flush_failure_ = flush_now(counts);
   }
+  if (flush_failure_) {  // also in the passes that do not try again yet
+    throw Error(*flush_failure_);
+  }
+}
+
+std::optional<Error> Cleaner::flush_now(const shard::BufferCountsByShard& counts) {
   FlushReport flushed;
   try {
     flush::flush(shards_, job_, counts, flushed);
@@ -78,9 +87,10 @@ void Cleaner::flush() {
   for (const auto& [shard, error] : flushed.failures) {
     if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::frozen &&
         error.code() != ErrorCode::moved) {
-      throw error;
+      return error;
     }
   }
+  return std::nullopt;
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
@@ -170,9 +180,7 @@ void Cleaner::repair(std::uint32_t shard, const shard::Catalog& catalog, std::sp
       reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
   for (const reconcile::Difference& difference : repaired.differences) {
     if (difference.kind == FindingKind::unreadable) {
-      shards_.warnings().give({"an entity cannot be read; its index rows were not checked",
-                               {{"id", to_string(difference.entry.entity_id)}, {"shard", std::to_string(shard)}},
-                               "run `looseleaf verify` to list all such entities"});
+      warn_of_unreadable(difference.entry.entity_id, shard);
       continue;
     }
     const shard::CatalogIndex* const index = catalog.find(difference.table);
@@ -198,7 +206,15 @@ void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
       {"rows were missing from a ready index and were inserted",
        {{"index", table}, {"shard", std::to_string(shard)}},
        "find out what changed the table or which server lost commits: queries missed entities until now; then "
-       "run `looseleaf verify`"});
+       "run `looseleaf verify`"},
+      next_incident);
+}
+
+void Cleaner::warn_of_unreadable(const Uuid& id, std::uint32_t shard) {
+  shards_.warnings().give({"an entity cannot be read; its index rows were not checked",
+                           {{"id", to_string(id)}, {"shard", std::to_string(shard)}},
+                           "run `looseleaf verify` to list all such entities"},
+                          next_incident);
 }
 
 void Cleaner::warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id,
@@ -206,7 +222,8 @@ void Cleaner::warn_of_conflict(const std::string& table, const std::string& valu
   shards_.warnings().give(
       {"two entities have the same values in a unique index",
        {{"index", table}, {"values", values}, {"id", to_string(id)}, {"holder", to_string(holder)}},
-       "change or delete one of them; find out which server lost commits, and run `looseleaf verify`"});
+       "change or delete one of them; find out which server lost commits, and run `looseleaf verify`"},
+      next_incident);
 }
 
 void Cleaner::sweep() {
@@ -216,12 +233,34 @@ void Cleaner::sweep() {
   const VerifyReport found = verify::verify(shards_, options, part, {.wait_for_shards = true});
   count_checked(found.entities);
   for (const Finding& finding : found.findings) {
-    if (finding.kind == FindingKind::table_differs) {
-      shards_.warnings().give({"a table is not as it should be, so not everything was swept",
-                               {{"table", finding.index}, {"shard", std::to_string(finding.shard)}},
-                               "run `looseleaf verify` to see what differs"});
-    } else if (finding.kind == FindingKind::conflict) {
-      warn_of_conflict(finding.index, finding.values, finding.entity_id, *finding.holder);
+    switch (finding.kind) {
+      case FindingKind::table_differs:
+        shards_.warnings().give({"a table is not as it should be, so not everything was swept",
+                                 {{"table", finding.index}, {"shard", std::to_string(finding.shard)}},
+                                 "run `looseleaf verify` to see what differs"},
+                                next_incident);
+        break;
+      case FindingKind::conflict:
+        warn_of_conflict(finding.index, finding.values, finding.entity_id, *finding.holder);
+        break;
+      case FindingKind::unreadable:
+        warn_of_unreadable(finding.entity_id, finding.shard);
+        break;
+      case FindingKind::wrong_id:
+      case FindingKind::wrong_shard:
+      case FindingKind::catalog_differs:
+        shards_.warnings().give({"the sweep has found what it cannot repair",
+                                 {{"finding", to_string(finding.kind)}, {"shard", std::to_string(finding.shard)}},
+                                 "run `looseleaf verify` to see all of it"},
+                                next_incident);
+        break;
+      case FindingKind::missing:
+      case FindingKind::stale:
+      case FindingKind::orphan:
+      case FindingKind::misplaced:
+      case FindingKind::duplicate:
+      case FindingKind::definition_differs:
+        break;  // counted below as far as it was repaired
     }
   }
   for (const auto& [place, count] : found.counts) {

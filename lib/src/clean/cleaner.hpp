@@ -58,12 +58,15 @@ class Cleaner {
   void name_holder();
   void handle_records(std::uint32_t shard);
   void flush();
+  // Returns why something cannot be flushed, unless it is that a shard is down, or that the store takes no writes.
+  [[nodiscard]] std::optional<Error> flush_now(const shard::BufferCountsByShard& counts);
   void count_flushed(const FlushReport& flushed);
   void note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
+  void warn_of_unreadable(const Uuid& id, std::uint32_t shard);
   void forget_ended_backfills();
   // The progress of the purge on one shard.
   struct Purging {
@@ -86,6 +89,7 @@ class Cleaner {
   std::mutex mutex_;                             // guards the members below
   CleanReport report_;
   std::vector<CleanPass::Buffer> buffers_;  // by shard
+  std::optional<Error> flush_failure_;      // of the last flush
   Clock::time_point flush_at_;              // not earlier: what was left then would be left again
 };
 

@@ -215,6 +215,7 @@ class Flush {
     }
     std::sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     if (!writes.empty()) {
+      job_.pace(shard::shard_of(writes.front().id, shards_.count()), writes.size());
       writer_.write_batch(writes, shards_.deadline());
     }
     for (std::size_t i = 0; i < buffered.size(); ++i) {

@@ -277,15 +277,16 @@ class Reconciliation {
 };
 
 // Deletes the rows of entities that do not call for them, without looking at what is in the way of their own rows.
-void clear(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline) {
+void clear(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline,
+           const Selection& only) {
   std::map<std::uint32_t, std::vector<Uuid>> holders;
   for (const shard::BlockedRow& row : free) {
     holders[shard::shard_of(*row.holder, shards.count())].push_back(*row.holder);
   }
   for (const auto& [shard, ids] : holders) {
     shard::in_batches(ids, batch_size, [&, shard = shard](std::span<const Uuid> batch) {
-      const auto report = Reconciliation(shards, shard, batch, ReconcileMode::repair, deadline, {}).run();
-      sweep_orphans(shards, shard, report.absent, ReconcileMode::repair, deadline);
+      const auto report = Reconciliation(shards, shard, batch, ReconcileMode::repair, deadline, only).run();
+      sweep_orphans(shards, shard, report.absent, ReconcileMode::repair, deadline, only);
     });
   }
 }
@@ -332,7 +333,7 @@ ReconcileReport reconcile_batch(shard::Shards& shards, std::uint32_t entity_shar
     return report;
   }
   const auto blocked = find_holders(shards, first.catalog(), first.left(), deadline);
-  clear(shards, look_at_holders(shards, first.catalog(), blocked, deadline).free, deadline);
+  clear(shards, look_at_holders(shards, first.catalog(), blocked, deadline).free, deadline, only);
   Reconciliation again(shards, entity_shard, batch, mode, deadline, only);
   static_cast<void>(again.run());
   report_conflicts(shards, again, mode, deadline, report);

@@ -172,10 +172,10 @@ void Sessions::warn_of_wait(std::uint32_t shard) {
   }
   Error::Context context = {{"reason", failure->what()}};
   context.insert(context.end(), failure->context().begin(), failure->context().end());
-  warnings_.give_again(
-      {"waiting for a shard", std::move(context),
-       fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
-                   name_of(connector_.timeout()))});
+  warnings_.give({"waiting for a shard", std::move(context),
+                  fmt::format("run `looseleaf status` to see the other shards; this one is retried until {} expires",
+                              name_of(connector_.timeout()))},
+                 {});
 }
 
 std::chrono::milliseconds Sessions::patience(Purpose purpose) const {

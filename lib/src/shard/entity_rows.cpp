@@ -313,10 +313,12 @@ std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<co
 std::vector<EntityRow> read_stamps(const sql::Database& database, std::span<const Uuid> ids, Lock lock) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
-    const sql::Result result = database->query("SELECT id, updated FROM " + database.table("entities") +
+    const sql::Result result = database->query("SELECT id, updated, writer FROM " + database.table("entities") +
                                                " WHERE id IN (" + id_list(some) + ")" + suffix_of(lock));
     for (std::size_t i = 0; i < result.size(); ++i) {
-      rows.push_back({.id = require_uuid(result.text(i, 0)), .updated = base::parse_stamp(result.text(i, 1))});
+      EntityRow row{.id = require_uuid(result.text(i, 0)), .updated = base::parse_stamp(result.text(i, 1))};
+      row.writer = result.unsigned_integer(i, 2);
+      rows.push_back(std::move(row));
     }
   });
   return rows;

@@ -84,7 +84,7 @@ struct SomeIds {
 
 // Like read_entities, but without bodies, with exclusive locks, and with the times of locking.
 [[nodiscard]] std::vector<EntityRow> lock_entities(const sql::Database& database, std::span<const Uuid> ids);
-// Returns the ids and stamps of the rows.
+// Returns the ids, stamps and writers of the rows.
 [[nodiscard]] std::vector<EntityRow> read_stamps(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
 
 // Inserts new ids with plain INSERTs in multi-row statements. Throws ServerError(duplicate_key) if another writer has

@@ -25,6 +25,8 @@ namespace {
 // A job of this process may have all sessions of this kind, and have them for hours.
 constexpr std::chrono::milliseconds longest_wait_for_a_session(500);
 
+constexpr int fewest_tries = 5;  // however long each of them takes
+
 // The place in the queue of those that update an entity. If the lock cannot be had, its owner goes on without it.
 class Turn {
  public:
@@ -120,8 +122,10 @@ WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
                    const std::function<std::string(const std::string& text)>& change, const Key& key) {
   shards.prepare_put();
   const Turn turn(shards, id);
+  const base::Deadline deadline = shards.deadline();
   sql::Backoff backoff;
   WriteResult result;
+  int tries = 0;
   do {
     const GetResult read = read_version(shards, id);
     if (read.error) {
@@ -131,7 +135,12 @@ WriteResult update(shard::Shards& shards, write::Writer& writer, const Uuid& id,
     } else {
       result = store_next(shards, writer, read, change, key);
     }
-    if (result.status == WriteStatus::changed) {
+    if (result.status == WriteStatus::changed && ++tries >= fewest_tries && deadline.passed()) {
+      result = with_error(WriteStatus::failed,
+                          Error(ErrorCode::unavailable, "the entity changed each time before its new text was stored",
+                                {{"id", to_string(id)}, {"tries", std::to_string(tries)}},
+                                "retry when it changes less often, or make the change take less time"));
+    } else if (result.status == WriteStatus::changed) {
       backoff.wait(shards.deadline());
     }
   } while (result.status == WriteStatus::changed);

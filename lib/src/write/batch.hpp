@@ -56,8 +56,9 @@ struct Item {
   bool tried = false;               // an attempt that was rolled back may have inserted `rows`
   bool left_out = false;            // an attempt has left it out, because an earlier write has the same unique values
   const Item* waits_for = nullptr;  // a write of this batch, which may give up a unique value that this one takes
-  std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
-  std::optional<Error> too_long;       // see ExpectedRows
+  std::optional<std::uint32_t> holder_shard;  // of an entity that has a unique value of this one, and cannot be read
+  std::vector<shard::PlacedRow> rows;         // the rows expected once this write is stored
+  std::optional<Error> too_long;              // see ExpectedRows
   // The rows that only the old body calls for. They are superfluous once this write is stored.
   std::vector<shard::PlacedRow> superseded;
   std::vector<shard::PlacedRow> kept;  // with unique indexes: the rows that the old body calls for as well

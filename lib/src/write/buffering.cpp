@@ -285,8 +285,9 @@ Items failed_to_be_buffered(const shard::Shards& shards, const Items& items) {
     const WriteResult& result = *item->write->result;
     if (item->decided && item->write->condition.buffer && item->write->body && result.status == WriteStatus::failed &&
         result.error->code() == ErrorCode::unavailable &&
-        (is_failing(item->shard) || std::any_of(item->rows.begin(), item->rows.end(),
-                                                [&](const shard::PlacedRow& row) { return is_failing(row.shard); }))) {
+        (is_failing(item->shard) || (item->holder_shard && is_failing(*item->holder_shard)) ||
+         std::any_of(item->rows.begin(), item->rows.end(),
+                     [&](const shard::PlacedRow& row) { return is_failing(row.shard); }))) {
       failed.push_back(item);
     }
   }

@@ -184,12 +184,23 @@ class BatchWriter {
         break;
       case Ending::blocked:
         // Their rows may be inserted although they may still be rejected.
-        std::for_each(done.written.begin(), done.written.end(), [](Item* item) { item->tried = true; });
+        note_tried(done.written, done.blocked);
         clear_the_way(*batch.catalog, done.blocked);
         break;
       case Ending::id_exists:
       case Ending::rolled_back:
         break;
+    }
+  }
+
+  // A row that was blocked was not inserted.
+  static void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked) {
+    std::map<const Item*, std::size_t> not_inserted;
+    for (const BlockedWrite& write : blocked) {
+      ++not_inserted[write.item];
+    }
+    for (Item* item : written) {
+      item->tried = item->tried || not_inserted[item] < item->rows.size();
     }
   }
 
@@ -225,6 +236,7 @@ class BatchWriter {
     const auto patience = deferred ? deadline_.left() : std::min(deadline_.left(), wait_for_holder);
     Error failure(ErrorCode::unavailable, "a row with the same values in a unique index persisted until the timeout",
                   {}, "retry");
+    bool again = true;
     try {
       reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
       if (!deadline_.passed()) {
@@ -232,12 +244,14 @@ class BatchWriter {
       }
     } catch (const Error& error) {
       failure = error;
+      again = is_worth_a_retry(error);
     }
     for (const BlockedWrite& write : blocked) {
       if (!write.item->decided) {
         const Error with_place = with_holder(failure, catalog, write);
+        write.item->holder_shard = shard::shard_of(*write.row.holder, shards_.count());
         note({write.item}, with_place);
-        put_off(*write.item, with_place);
+        put_off(*write.item, with_place, again);
       }
     }
   }
@@ -366,10 +380,14 @@ class BatchWriter {
     return reachable;
   }
 
-  // Defers an item that needs a shard which cannot be reached, or fails it if a retry makes no sense.
-  void put_off(Item& item, const Error& error) {
+  [[nodiscard]] static bool is_worth_a_retry(const Error& error) {
     const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
-    const bool again = server != nullptr ? server->retryable() : error.code() == ErrorCode::unavailable;
+    return server != nullptr ? server->retryable() : error.code() == ErrorCode::unavailable;
+  }
+
+  // Defers an item that needs a shard which cannot be reached, or fails it if a retry makes no sense.
+  void put_off(Item& item, const Error& error) { put_off(item, error, is_worth_a_retry(error)); }
+  void put_off(Item& item, const Error& error, bool again) {
     if (!again || (item.deferred && deadline_.passed())) {
       decide(item, WriteStatus::failed, error);
     }

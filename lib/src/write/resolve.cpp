@@ -20,9 +20,27 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-std::vector<shard::EntityRow> read_locked(const sql::Database& database, std::span<const Uuid> ids) {
+bool has_immutable_index(const shard::Catalog& catalog) {
+  return std::any_of(catalog.indexes.begin(), catalog.indexes.end(),
+                     [](const auto& index) { return index.maintained() && index.definition.immutable; });
+}
+
+// Has the bodies only of entities that others have overwritten, and only if they matter: a batch of deletes may be of
+// entities of any size.
+std::vector<shard::EntityRow> read_locked(const sql::Database& database, const shard::Catalog& catalog,
+                                          const Items& items) {
   const sql::Transaction transaction(database);
-  return shard::read_entities(database, ids, shard::Lock::exclusive);
+  std::vector<shard::EntityRow> rows = shard::read_stamps(database, ids_of(items), shard::Lock::exclusive);
+  if (!has_immutable_index(catalog)) {
+    return rows;
+  }
+  for (shard::EntityRow& row : rows) {
+    const auto item = std::find_if(items.begin(), items.end(), [&](const Item* i) { return i->write->id == row.id; });
+    if (row.writer != (*item)->writer && row.updated > (*item)->stamp && (*item)->write->body) {
+      row = shard::read_entities(database, {&row.id, 1}, shard::Lock::exclusive).front();
+    }
+  }
+  return rows;
 }
 
 const char* hint_if_unknown(const Write& write) {
@@ -99,7 +117,7 @@ std::optional<Error> resolve_on(shard::Shards& shards, std::uint32_t shard, cons
       shard::on_shard(shards, shard, [&] {
         const shard::Lease lease = shards.connect(shard, deadline);
         const Step step(steps::put_resolve, shard);
-        const auto rows = read_locked(*lease, ids_of(items));
+        const auto rows = read_locked(*lease, catalog, items);
         shard::make_durable(*lease, shard);
         decide_from_rows(catalog, items, rows);
       });

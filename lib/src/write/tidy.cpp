@@ -167,6 +167,9 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   for (const auto& [shard, of_shard] : by_shard(touched)) {
     const Step step(steps::put_reconcile, shard);
     try {
+      if (tidying.passed()) {
+        throw Error(ErrorCode::unavailable, "no time was left", {{"reason", "there was no time for all of them"}}, "");
+      }
       static_cast<void>(reconcile::make_right(shards, shard, ids_of(of_shard), tidying));
       delete_records(shards, shard, of_shard, tidying);
     } catch (const std::exception& error) {
