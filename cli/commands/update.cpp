@@ -104,7 +104,8 @@ Command update_command() {
   command.details = {
       "COMMAND gets the entity on its standard input and prints the whole new entity. That is stored if nobody has "
       "changed the entity meanwhile. Otherwise COMMAND runs again, with the entity as it is then. So no change is "
-      "lost, however many processes update an entity. Updates of one entity wait for one another.",
+      "lost, however many processes update an entity. If it has changed each time, at least five times and until "
+      "`--timeout`, it fails. Updates of one entity wait for one another.",
       "If COMMAND prints the same text, nothing is stored, and the id is printed. If it prints nothing, several "
       "entities, no JSON, another id or (with `--key`) another key, the entity is rejected and stays as it is, and the "
       "exit status is 1. If "

@@ -160,6 +160,24 @@ TEST_CASE("whatever step a flush dies at, each write takes effect once, but not 
   check_nothing_left(cluster);
 }
 
+// A server that forgets a receipt, or that a copy is deleted, would lose the write or store it again.
+TEST_CASE("what a flush finds done it makes durable before it goes on" * needs_failpoints) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"put.commit:after@1", {"durable.commit:after@1\n", "flush.delete_copies:before@"}},
+      {"flush.delete_copies:after@0",
+       {"flush.delete_copies:before@0\n", "durable.commit:after@0\n", "flush.settle:before@1\n"}}};
+  for (const auto& [place, expected] : cases) {
+    CAPTURE(place);
+    const TestCluster cluster = three_servers();
+    buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n");
+    cluster.die_at(place, {"flush"});
+    const auto [result, steps] = run_traced(cluster, {"flush"});
+    CHECK(result.status == 0);
+    CAPTURE(steps);
+    CHECK(holds_in_order(steps, expected));
+  }
+}
+
 // The first flush has read the copies and sleeps while a second one stores them and deletes copies and receipts. Then
 // the entity is deleted. Returns whether the first flush brings it back.
 bool comes_back(const TestCluster& cluster, std::uint64_t number, const std::string& left_out) {

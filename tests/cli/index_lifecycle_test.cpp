@@ -271,12 +271,10 @@ TEST_CASE("a backfill of a store without writers inserts every row itself, so th
         fmt::format(R"({{"table": "{}", "properties": [{{"name": "tags", "type": "int", "each": true}}]}})", table)));
   }
   check_status(cluster.looseleaf(create), 0);
-  const std::string trace = cluster.directory().path() + "/trace";
-  check_status(run({"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace, looseleaf_program(), "--cluster", cluster.file(),
-                    "backfill", "--quiet"}),
-               0);
-  CHECK(times("backfill.commit:before", read_text(trace)) >= 2);
-  CHECK(times("reconcile.change_index_rows", read_text(trace)) == 0);
+  const auto [filled, steps] = run_traced(cluster, {"backfill", "--quiet"});
+  check_status(filled, 0);
+  CHECK(times("backfill.commit:before", steps) >= 2);
+  CHECK(times("reconcile.change_index_rows", steps) == 0);
   CHECK(rows_of(cluster, "by_c") == 15'000);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -18,6 +19,15 @@ TEST_CASE("put --merge changes the members that are given, and leaves the others
   check_run(cluster.looseleaf({"put", "--merge"}, entity(1, R"("o":{"b":null,"c":[null]},"new":1.50)")), 0,
             id_of(1) + "\n");
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, old + R"(,"o":{"a":1, "c":[null]},"new":1.50)") + "\n");
+}
+
+// Whoever is told that nothing had to change relies on what another writer may not have on disk yet.
+TEST_CASE("a merge that changes nothing waits until what it has found is durable" * needs_failpoints) {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(1, R"("n":1)"));
+  const auto [result, steps] = run_traced(cluster, {"put", "--merge"}, entity(1, R"("n":1)"));
+  check_status(result, 0);
+  CHECK(contains(steps, "durable.commit:after@1\n"));
 }
 
 TEST_CASE("put --merge stores nothing for an entity that does not exist, is not named, or would stay the same") {

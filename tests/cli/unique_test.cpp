@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -79,14 +78,10 @@ TEST_CASE("a value that is taken is reported with its holder, and the entity is 
 // Nothing was inserted, so there is nothing to take back, which costs a look at every shard.
 TEST_CASE("an entity whose only value is taken is rejected without a reconcile" * needs_failpoints) {
   const TestCluster cluster = with_values();
-  const std::string trace = cluster.directory().path() + "/trace";
   const auto reconciles = [&](const std::string& input) {
-    static_cast<void>(std::filesystem::remove(trace));
-    check_status(
-        run({"env", "LOOSELEAF_FAILPOINT_TRACE=" + trace, looseleaf_program(), "--cluster", cluster.file(), "put"},
-            input),
-        1, {"rejected 1"});
-    return times("put.reconcile:before", read_text(trace));
+    const auto [result, steps] = run_traced(cluster, {"put"}, input);
+    check_status(result, 1, {"rejected 1"});
+    return times("put.reconcile:before", steps);
   };
   CHECK(reconciles(entity(4, R"("n":1)")) == 0);
   create_index(cluster, by_m);

@@ -1,5 +1,5 @@
 // Rounds in each of which a store is copied and moves to a new cluster, while workers write to it and read it, and a
-// copier or a server of either cluster is killed at random. The number of rounds that count: LOOSELEAF_ROUNDS, else 10,
+// copier or a server of either cluster is killed at random. The number of rounds that count: LOOSELEAF_ROUNDS, else 5,
 // or 100 in a full run. LOOSELEAF_SEED repeats the choices, but not the moments. Every second cluster is on
 // LOOSELEAF_OTHER_SERVER.
 #include <doctest/doctest.h>

@@ -83,6 +83,7 @@ void check_unimpressed_by(const Store& store, const std::function<int(const cli:
     check_went_well(put.wait(), id_lines(count));
   }
   store.check_all_is_well(id_lines(count));
+  CHECK(store.looseleaf({"get", "-"}, id_lines(count)).out == entity_lines(count, R"("n":1{})"));
   CHECK(lines_of(store.looseleaf({"query", "by_n", "--ids"}).out).size() == count);
 }
 

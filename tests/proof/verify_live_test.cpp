@@ -125,7 +125,7 @@ void change(const TestCluster& cluster, std::uint32_t shard, const std::string& 
       cluster.sql(shard, statement);
       return;
     } catch (const std::runtime_error& error) {
-      if (tries == 20 || std::string_view(error.what()).find("ERROR 1213") == std::string_view::npos) {
+      if (tries == 20 || std::string_view(error.what()).find("error 1213") == std::string_view::npos) {
         throw;
       }
     }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -61,6 +62,7 @@ TestCluster with_canary() {
 void check_untouched(const TestCluster& cluster) {
   CHECK(rows_of(cluster, "canary") == 2);
   CHECK(cluster.looseleaf({"verify", "--grace", "0"}).status == 0);
+  CHECK_FALSE(std::filesystem::exists("injected"));  // where the program runs
 }
 
 // A server's complaint about syntax would mean that text has become SQL.

@@ -76,8 +76,8 @@ class TestCluster {
   // Writes another cluster file with the same shards; `members` are its others. Returns its path.
   std::string write_file(const std::string& name, const std::string& members) const;
 
-  // Runs statements in the shard's database, which must exist, by the server's own client program and returns what it
-  // prints: one row a line, columns separated by tabs, NULL as NULL. Throws std::runtime_error with its complaint.
+  // Runs statements in the shard's database, which must exist, by the connector's C functions, and returns what there
+  // is: one row a line, columns separated by tabs, NULL as NULL. Throws std::runtime_error with its complaint.
   std::string sql(std::uint32_t shard, const std::string& statements) const;
   // The same without a database, on one server.
   std::string server_sql(std::uint32_t server, const std::string& statements) const;
