@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
+#include "base/text.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/connect.hpp"
 #include "cli/commands/job.hpp"
@@ -48,6 +51,11 @@ Json to_json(const CleanReport& report) {
 class Passes {
  public:
   Passes(const CleanArguments& options, const Globals& globals) : options_(options), globals_(globals) {
+    if (!options_.metrics_file.empty() && std::filesystem::is_regular_file(options_.metrics_file)) {
+      constexpr std::size_t most = 1 << 20;
+      std::ifstream file(options_.metrics_file);
+      metrics_.go_on_from(base::read_at_most(file, most));
+    }
     write_metrics();  // fails at once if the file cannot be written
   }
 

@@ -132,12 +132,14 @@ Command refused_command() {
       "`put --buffer` accepts entities while a server is down. If such an entity cannot be stored later, because its "
       "id exists with another text, for example, it is kept here until you decide.",
       "`list` prints a line for each: the id, when it was accepted (UTC), and why it was refused. `retry` lets `flush` "
-      "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets the writes for good. "
+      "try again, and flushes; it has the output and the exit status of `flush`. `drop` forgets all refused writes of "
+      "these ids for "
+      "good. "
       "An id that no refused write has is named, and the exit status is 1."};
   command.examples = {
       {"See what was refused", "looseleaf refused list"},
       {"Replace what is stored by what was refused",
-       "looseleaf refused list --texts > refused.jsonl\nlooseleaf put refused.jsonl | xargs -r looseleaf refused drop"},
+       "looseleaf refused list --texts > refused.jsonl\nlooseleaf put refused.jsonl && looseleaf refused retry --all"},
       {"Try again, after the cause is gone", "looseleaf refused retry --all"}};
   command.see_also = {"put", "flush", "status"};
   command.run = [options](const Globals& globals) { return run(*options, globals); };

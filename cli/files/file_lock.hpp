@@ -19,7 +19,8 @@ class FileLock {
   explicit FileLock(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (file_.get() < 0 || ::flock(file_.get(), LOCK_EX) != 0) {
       throw Error(ErrorCode::io, "cannot lock a file", {{"file", path}, {"reason", std::strerror(errno)}},
-                  "run the command as the owner of this file");
+                  errno == EACCES ? "run the command as the owner of this file"
+                                  : "make sure that its folder exists and is writable");
     }
   }
 

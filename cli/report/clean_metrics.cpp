@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
+#include <string_view>
+#include <system_error>
 
 #include "cli/report/prometheus.hpp"
 
@@ -24,6 +27,17 @@ void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
   } else if (!pass.sweep) {
     ++passes_;
     last_success_ = now;
+  }
+}
+
+void CleanMetrics::go_on_from(const std::string& text) {
+  constexpr std::string_view name = "\nlooseleaf_clean_last_success_timestamp_seconds ";
+  if (const std::size_t at = text.find(name); at != std::string::npos) {
+    const char* const number = text.data() + at + name.size();
+    std::time_t time = 0;
+    if (std::from_chars(number, text.data() + text.size(), time).ec == std::errc()) {
+      last_success_ = time;
+    }
   }
 }
 

@@ -14,6 +14,8 @@ namespace looseleaf::cli {
 class CleanMetrics {
  public:
   void count(const CleanPass& pass, std::time_t now);
+  // Takes over when the last pass succeeded from what an earlier process has written.
+  void go_on_from(const std::string& text);
   [[nodiscard]] std::string text() const;
 
  private:

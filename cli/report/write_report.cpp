@@ -2,6 +2,7 @@
 #include "cli/report/write_report.hpp"
 
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,38 +122,62 @@ bool is_success(WriteStatus status) {
 
 }  // namespace
 
-RejectsFile::RejectsFile(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "ae")) {
-  if (!file_) {
+RejectsFile::RejectsFile(const std::string& path) : path_(path) {
+  if (!open()) {
     throw Error(ErrorCode::io, "cannot open the rejects file", {{"file", path}, {"reason", std::strerror(errno)}},
                 "name a file that may be written, in a folder that exists; nothing was stored");
   }
-  std::setvbuf(file_.get(), nullptr, _IOLBF, 0);  // others see each reject at once, and a kill loses at most one
 }
 
-// Gives the file's name to a new, empty file. One that this process's streams write to stays, and so does one whose
-// folder is not writable.
+// Holds a shared lock, by which others know that the file is in use. Waits while another process replaces the file.
+bool RejectsFile::open() {
+  while (true) {
+    file_.reset(std::fopen(path_.c_str(), "ae"));
+    if (!file_) {
+      return false;
+    }
+    std::setvbuf(file_.get(), nullptr, _IOLBF, 0);  // others see each reject at once, and a kill loses at most one
+    static_cast<void>(::flock(::fileno(file_.get()), LOCK_SH));
+    struct stat opened {
+    }, named{};
+    if (::fstat(::fileno(file_.get()), &opened) != 0 || ::stat(path_.c_str(), &named) != 0 ||
+        !S_ISREG(opened.st_mode) || (opened.st_dev == named.st_dev && opened.st_ino == named.st_ino)) {
+      return true;
+    }
+  }
+}
+
+// Gives the file's name to a new, empty file. One that others write to stays, and so does one whose folder is not
+// writable.
 void RejectsFile::put_aside() {
-  struct stat old {};
-  if (::fstat(::fileno(file_.get()), &old) != 0 || !S_ISREG(old.st_mode) || old.st_size == 0) {
+  const int old = ::fileno(file_.get());
+  struct stat status {};
+  if (::fstat(old, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
     return;
   }
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat other {};
-    if (::fstat(stream, &other) == 0 && other.st_dev == old.st_dev && other.st_ino == old.st_ino) {
+    if (::fstat(stream, &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
       return;
     }
+  }
+  if (::flock(old, LOCK_EX | LOCK_NB) != 0) {
+    return;
   }
   try {
     replace_file(path_, "", private_file);
   } catch (const Error&) {
+    static_cast<void>(::flock(old, LOCK_SH));
     return;
   }
-  std::unique_ptr<std::FILE, Closer> file(std::fopen(path_.c_str(), "ae"));
-  if (file) {
-    static_cast<void>(::fchown(::fileno(file.get()), old.st_uid, old.st_gid) == 0);  // root may be at work
-    static_cast<void>(::fchmod(::fileno(file.get()), old.st_mode & 07777));
-    std::setvbuf(file.get(), nullptr, _IOLBF, 0);
-    file_ = std::move(file);
+  auto aside = std::move(file_);
+  if (open()) {  // whoever waits for the lock of the old file looks at the name again
+    const int file = ::fileno(file_.get());
+    static_cast<void>(::fchown(file, status.st_uid, status.st_gid) == 0);  // root may be at work
+    static_cast<void>(::fchmod(file, status.st_mode & 07777));
+  } else {
+    note_failure();
+    file_ = std::move(aside);
   }
 }
 

@@ -45,6 +45,7 @@ class RejectsFile {
   };
 
   void note_failure();
+  [[nodiscard]] bool open();
   void put_aside();
   void append(std::string_view piece, bool complete);
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -178,6 +179,22 @@ TEST_CASE("what a flush finds done it makes durable before it goes on" * needs_f
   }
 }
 
+TEST_CASE("refused texts that were put are settled by a retry, and what was refused meanwhile is not lost") {
+  const TestCluster cluster = three_servers();
+  const std::string first = entity(1, R"("n":1)") + "\n", second = entity(1, R"("n":2)") + "\n";
+  buffer_while_down(cluster, 1, first);
+  put_all(cluster, entity(1, R"("n":10)"));
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 1"});
+  const std::string texts = cluster.looseleaf({"refused", "list", "--texts"}).out;
+  CHECK(texts == first);
+  buffer_while_down(cluster, 1, second);
+  check_status(cluster.looseleaf({"flush"}), 1, {"refused 1"});
+  put_all(cluster, texts);
+  check_status(cluster.looseleaf({"refused", "retry", "--all"}), 1, {"stored 1 buffered write, refused 1;"});
+  check_run(cluster.looseleaf({"refused", "list", "--texts"}), 0, second);
+  check_run(cluster.looseleaf({"get", id_of(1)}), 0, first);
+}
+
 // The first flush has read the copies and sleeps while a second one stores them and deletes copies and receipts. Then
 // the entity is deleted. Returns whether the first flush brings it back.
 bool comes_back(const TestCluster& cluster, std::uint64_t number, const std::string& left_out) {
@@ -331,8 +348,17 @@ TEST_CASE("a cleaner that cannot flush for good says so once, and does not say t
   create_index(cluster, by_n);
   buffer_while_down(cluster, 1, entity(1, R"("n":1)") + "\n");
   cluster.sql(1, "RENAME TABLE by_n TO gone");
-  cli::Process clean = cluster.start({"clean", "--follow"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(3500));  // three passes
+  const std::string metrics = cluster.directory().path() + "/metrics";
+  cli::Process clean = cluster.start({"clean", "--follow", "--metrics-file", metrics});
+  const std::string failed = "looseleaf_clean_passes_total{result=\"failure\"} ";
+  wait_until(
+      "three passes have failed",
+      [&] {
+        const std::string text = std::filesystem::exists(metrics) ? read_text(metrics) : "";
+        const std::size_t at = text.find(failed);
+        return at != std::string::npos && std::stoi(text.substr(at + failed.size())) >= 3;
+      },
+      std::chrono::seconds(30));
   const cli::ProcessResult result = end_by(SIGTERM, clean);
   CHECK(times("error: a table does not exist\n", result.err) == 1);
   CHECK(times("works again", result.err) == 0);

@@ -271,6 +271,13 @@ TEST_CASE("metrics are in the text format of Prometheus, and a file that cannot 
   for (const std::string& line : lines_of(text)) {
     CHECK((line.starts_with("# ") || line.starts_with("looseleaf_clean_")));
   }
+  const auto last_success = [&] {
+    return read_text(file).substr(read_text(file).find("\nlooseleaf_clean_last_success"));
+  };
+  const std::string before = last_success();
+  cluster.sql(0, "RENAME TABLE looseleaf_cleanup TO gone");
+  CHECK(cluster.looseleaf({"clean", "--quiet", "--metrics-file", file}).status == 3);
+  CHECK(last_success() == before);  // so that an alert sees how old it is
   check_run(cluster.looseleaf({"clean", "--metrics-file", "/nowhere/clean.prom"}), 3, "",
             {"error: a file cannot be written\n", "file: /nowhere/clean.prom\n", "No such file or directory\n"});
 }

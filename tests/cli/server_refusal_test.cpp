@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <string>
 
 #include "tests/support/expectations.hpp"
@@ -66,6 +67,16 @@ TEST_CASE("a wrong or missing password is refused at once, with advice and witho
   }
 }
 
+TEST_CASE("a put whose login every server refuses reads nothing of the input and keeps the rejects file") {
+  const WithPassword setup;
+  const std::string wrong = setup.secret("wrong.cnf", "[client]\npassword=hunter2\n");
+  const std::string rejects = setup.cluster.directory().write("rejects", "kept");
+  const std::string put = R"("$LOOSELEAF_BIN" --cluster "$0" put --rejects "$1")";
+  check_run(run({"sh", "-c", put, setup.cluster_file(wrong), rejects}, entity(1)), 3, "",
+            {"looseleaf: error: the server denied access\n", "code: 1045\n"});
+  CHECK(read_text(rejects) == "kept");
+}
+
 TEST_CASE("a password file that others may read is refused") {
   const WithPassword setup;
   const std::string empty = setup.secret("empty.cnf", "");
@@ -109,6 +120,17 @@ TEST_CASE("a server that refuses a login stops no write to other servers, and is
                  {"the server denied access\n", "hint: "});
     CHECK(refused() - before <= 4);
   }
+  // Rows of the index are on both servers.
+  create_index(cluster, by_n_sharded);
+  const auto before = refused();
+  const auto begin = std::chrono::steady_clock::now();
+  std::string input;
+  for (std::uint64_t number = 0; number < 12'000; number += 2) {  // entities on the server that takes the password
+    input += entity(number, fmt::format(R"("n":{})", number / 2)) + "\n";
+  }
+  check_status(run_it("put --quiet", input), 3, {"the server denied access\n"});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+  CHECK(refused() - before <= static_cast<std::uint64_t>(4 + seconds.count()));
   cluster.server_sql(0, "DROP USER locked_out@localhost");
   cluster.server_sql(1, "DROP USER locked_out@localhost");
 }

@@ -220,6 +220,15 @@ TEST_CASE("a query that reads beyond a move is refused, because the move was ann
   }
 }
 
+TEST_CASE("a move whose announcement was taken back announces it again before the other cluster is open" *
+          needs_failpoints) {
+  const MovingPair pair;
+  cli::Process finish = pair.original.stop_at("move.decide:before@0", pair.finish_command());
+  pair.original.everywhere("ALTER TABLE entities RENAME INDEX may_have_moved TO updated");
+  check_status(resume(finish), 0, {has_moved});
+  check_moved(pair, 38);
+}
+
 TEST_CASE("a move is refused while reads could not learn of it" * needs_failpoints) {
   const MovingPair pair;
   pair.original.sql(1, "ALTER TABLE entities ADD KEY updated_by_us (updated, added_id)");

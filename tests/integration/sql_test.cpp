@@ -303,6 +303,17 @@ TEST_CASE_FIXTURE(Fixture, "values come back byte for byte, and null is not empt
   CHECK_THROWS_AS(static_cast<void>(result.integer(0, 1)), Error);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a statement that takes longer than it may is not taken for a broken network") {
+  ConnectOptions impatient = options();
+  impatient.read_timeout = std::chrono::seconds(1);
+  Connection connection(impatient);
+  const ServerError error = failure_of([&] { static_cast<void>(connection.query("SELECT SLEEP(3)")); });
+  CHECK(std::string(error.what()) == "the server did not answer a statement in time");
+  CHECK(error.error_class() == ErrorClass::connection_lost);
+  CHECK(error.retryable());
+  CHECK(test::context_of(error, "waited").starts_with("1."));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a statement that changes nothing counts no row") {
   const auto connection = connect();
   connection->execute("CREATE TABLE t (a BINARY(2) PRIMARY KEY) ENGINE=InnoDB");

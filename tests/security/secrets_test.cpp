@@ -153,22 +153,23 @@ TEST_CASE("a password that stands where it should not is refused and not repeate
 }
 
 TEST_CASE("a prompt asks for the password and does not show it") {
+  constexpr const char* prompt = "Password for shard 0 (canary at ";
   const WithCanary setup;
   const std::string file = setup.cluster_file("canary", setup.secret("options.cnf", ""));
   const std::vector<std::string> command = {looseleaf_program(), "--cluster", file, "get", id_of(1)};
-  const std::string right = run_on_terminal(command, "Password for shard 0: ", std::string(canary) + "\n");
-  CHECK(holds_in_order(right, {"Password for shard 0: ", id_of(1), "status 0"}));
+  const std::string right = run_on_terminal(command, prompt, std::string(canary) + "\n");
+  CHECK(holds_in_order(right, {prompt, id_of(1), "status 0"}));
   CHECK_FALSE(contains(right, canary));
   const auto denied = [&] {
     const std::string row = setup.cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Aborted_connects'");
     return std::stoi(row.substr(row.find('\t') + 1));
   };
   const int before = denied();
-  const std::string jobs = run_on_terminal({looseleaf_program(), "--cluster", file, "verify", "--grace", "0"},
-                                           "Password for shard 0: ", std::string(canary) + "\n");
+  const std::string jobs = run_on_terminal({looseleaf_program(), "--cluster", file, "verify", "--grace", "0"}, prompt,
+                                           std::string(canary) + "\n");
   CHECK(contains(jobs, "status 0"));
   CHECK(denied() - before == 1);  // the first session asks for it, and no other tries without it
-  const std::string wrong = run_on_terminal(command, "Password for shard 0: ", std::string(canary) + "?\n");
+  const std::string wrong = run_on_terminal(command, prompt, std::string(canary) + "?\n");
   CHECK(holds_in_order(wrong, {"the server denied access", "status 3"}));
   CHECK_FALSE(contains(wrong, canary));
 }

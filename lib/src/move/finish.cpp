@@ -25,6 +25,7 @@
 #include "move/source.hpp"
 #include "shard/access.hpp"
 #include "shard/buffered_writes.hpp"
+#include "shard/move_announcement.hpp"
 #include "shard/steps.hpp"
 #include "trigger/list.hpp"
 #include "trigger/manage.hpp"
@@ -102,6 +103,7 @@ class Move {
     } else {
       try {
         compare_all();
+        announce();
         catch_up();
         copy::require_same_indexes(original_, other_);  // before writers wait
         move(source);
@@ -238,6 +240,16 @@ class Move {
     }
   }
 
+  // Not while writers wait: each shard waits for the statements that use its table.
+  void announce() {
+    shard::for_each_shard(original_, [&](std::uint32_t shard) {
+      if (control_.stop) {
+        throw stopped();
+      }
+      shard::announce_move(original_, shard);
+    });
+  }
+
   // Copies and compares what has changed, in rounds, until a round is short, or does not become shorter.
   void catch_up() {
     job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
@@ -268,7 +280,6 @@ class Move {
 
   void move(Source& source) {
     require_no_late_trigger(std::min(tolerable_lag, options_.freeze_limit / 2));
-    source.announce();
     const auto begin = Clock::now();
     const auto until = begin + options_.freeze_limit;
     try {

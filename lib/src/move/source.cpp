@@ -102,10 +102,6 @@ Access Source::access(AccessState state, std::chrono::seconds limit) const {
           .limit = limit};
 }
 
-void Source::announce() {
-  shard::for_each_shard(shards_, [&](std::uint32_t shard) { shard::announce_move(shards_, shard); });
-}
-
 // From shard 0 on, because that one decides: a shard that waits although shard 0 does not is opened by whoever meets
 // it.
 void Source::freeze(std::chrono::seconds limit) {
@@ -167,9 +163,10 @@ void Source::mark() {
       context.emplace_back("state", to_string(from.state));
       shards_.warnings().give({"a shard took writes again after the store had moved", std::move(context),
                                "what was written to it since is not in the other cluster"});
-      shard::announce_move(shards_, shard);  // which was forgotten, too
     }
   });
+  // Before anybody writes to the other cluster: a server may have forgotten it, or somebody may have taken it back.
+  shard::for_each_shard(shards_, [&](std::uint32_t shard) { shard::announce_move(shards_, shard); });
 }
 
 // Before the decision, any order will do: this process decides nothing any more. So the shards on which writers wait

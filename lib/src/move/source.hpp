@@ -28,8 +28,6 @@ class Source {
   // Throws what a server says if the user may not change who writes to a shard, or rename a key. A copy needs less, and
   // takes long.
   void require_may_freeze();
-  // Lets all reads ask from now on whether the store has moved.
-  void announce();
   // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
   // takes too long. Once they have waited for `limit`, others may undo the move.
   void freeze(std::chrono::seconds limit);
@@ -38,7 +36,7 @@ class Source {
   // Decides that the store has moved, durably, even if an earlier process has decided it and died. Returns false if
   // another process has undone the move.
   [[nodiscard]] bool decide();
-  // Lets the other shards say so, durably. Then no reader finds anything here any more.
+  // Lets the other shards say so, durably, and makes sure that reads ask. Then no reader finds anything here any more.
   void mark();
   // Lets writers go on here. Returns false if the move was decided. Adds shards that did not answer to `left`: their
   // writers wait until the limit. Throws Error(outcome_unknown) if nobody can tell whether the move was decided, and

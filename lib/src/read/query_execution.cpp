@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "read/page_token.hpp"
+#include "shard/access.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/steps.hpp"
 
@@ -89,10 +90,31 @@ QueryReport QueryExecution::run() {
     }
   }
   warn_of_mistakes();
-  for (const auto& [shard, error] : unavailable_.missed()) {
+  const Unavailable::Shards missed = unavailable_.missed();
+  if (!missed.empty()) {
+    require_not_moved(missed);
+  }
+  for (const auto& [shard, error] : missed) {
     report_.unavailable.emplace_back(shard, error);
   }
   return std::move(report_);
+}
+
+// If all entities of the rows are on shards that are down, no read of them has asked.
+void QueryExecution::require_not_moved(const Unavailable::Shards& missed) {
+  std::vector<std::uint32_t> others;
+  for (const ShardRows& stream : streams_) {
+    if (!missed.contains(stream.shard())) {
+      others.push_back(stream.shard());
+    }
+  }
+  for_groups(
+      others,
+      [&](std::span<const std::uint32_t> group) {
+        shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::fail_fast,
+                          [&](shard::Lease& lease) { shard::require_not_moved(lease, group); });
+      },
+      [](std::uint32_t) {});
 }
 
 void QueryExecution::stop_if_asked() const {

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t longest_select = 16'384;  // characters, for reports
 
 // Returns the number of the row's shard, from the last column, or nothing if its index was not ready when the row was
-// read, or the shard had moved to another cluster.
+// read, or the server was read-only.
 std::optional<std::uint32_t> shard_of(const sql::Result& found, std::size_t row) {
   const std::size_t column = found.columns() - 1;
   return found.cell(row, column) ? std::optional(static_cast<std::uint32_t>(found.unsigned_integer(row, column)))

@@ -12,6 +12,7 @@ namespace looseleaf::server {
 namespace {
 
 constexpr int er_access_denied = 1045;
+constexpr int er_access_denied_without_password = 1698;  // MariaDB, to accounts that may log in by the socket, too
 
 // A lock wait ends after 2 s, so a server that takes longer than this hangs.
 constexpr auto longest_index_write = std::chrono::milliseconds(3500);
@@ -92,7 +93,8 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
   try {
     return std::make_unique<sql::Connection>(connect);
   } catch (const sql::ServerError& error) {
-    if (error.number() != er_access_denied || !use_password()) {
+    const bool denied = error.number() == er_access_denied || error.number() == er_access_denied_without_password;
+    if (!denied || !use_password()) {
       throw;
     }
   }
@@ -148,11 +150,13 @@ std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
     return std::nullopt;
   }
   const std::lock_guard lock(password_mutex_);
-  if (!asked_) {
-    password_ = options_.ask_password(fmt::format("Password for shard {}: ", shard));
-    asked_ = true;
+  const sql::ConnectOptions connect = connect_options(cluster_.shards.at(shard));
+  const auto [password, is_new] = passwords_.try_emplace(connect.user);
+  if (is_new) {
+    password->second = options_.ask_password(
+        fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address)));
   }
-  return password_;
+  return password->second;
 }
 
 }  // namespace looseleaf::server

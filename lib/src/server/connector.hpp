@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -51,7 +52,7 @@ class Connector {
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n);
 
-  // Returns what the caller types as the password, and asks only once; absent if it cannot be asked.
+  // Returns what the caller types as the password, and asks once for each user; absent if it cannot be asked.
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
 
   // Numbers the cluster's servers from 0. Shards with the same address, user and TLS settings are on the same server.
@@ -81,10 +82,9 @@ class Connector {
   base::Warnings& warnings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
-  std::mutex password_mutex_;        // guards the members below
-  std::set<Account> need_password_;  // those that were refused without one
-  bool asked_ = false;
-  std::optional<std::string> password_;  // as the user typed it
+  std::mutex password_mutex_;                                    // guards the members below
+  std::set<Account> need_password_;                              // those that were refused without one
+  std::map<std::string, std::optional<std::string>> passwords_;  // as they were typed, by user
 };
 
 }  // namespace looseleaf::server

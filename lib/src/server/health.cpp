@@ -9,7 +9,7 @@ namespace looseleaf::server {
 namespace {
 
 constexpr auto retry_dead_after = std::chrono::seconds(5);
-constexpr auto first_retry = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds first_retry(1000), longest_retry(3000);
 
 // Failures that are further apart say nothing about each other. An attempt to connect takes less time.
 constexpr auto longest_gap = std::chrono::minutes(2);
@@ -53,11 +53,20 @@ std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) 
   return is_failing() ? base::Deadline(*failing_since_, patience).left() : patience;
 }
 
-bool Health::attempted(std::chrono::milliseconds timeout) {
+bool Health::attempted(std::chrono::milliseconds timeout, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  tried_ = Clock::now();
-  patience_when_given_up_ = given_up_ ? std::min(2 * patience_when_given_up_, timeout) : first_retry;
-  return given_up_ || (is_failing() && Clock::now() - *failing_since_ >= timeout);
+  if (!given_up_) {
+    patience_when_given_up_ = first_retry;
+  } else if (now - tried_ >= retry_dead_after) {  // not once for each thread that tries at the same time
+    patience_when_given_up_ = std::min(patience_when_given_up_ + first_retry, longest_retry);
+  }
+  tried_ = now;
+  return given_up_ || (is_failing() && now - *failing_since_ >= timeout);
+}
+
+bool Health::is_given_up() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_.has_value();
 }
 
 void Health::give_up(const sql::ServerError& why) {

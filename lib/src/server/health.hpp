@@ -22,11 +22,12 @@ class Health {
 
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
   // Returns the rest of the time, `patience`, for which the process waits for the server. A server that was given up
-  // gets a second, and twice as long each time, because one that is back may be slow.
+  // gets a second, and later up to three, because one that is back may be slow.
   [[nodiscard]] std::chrono::milliseconds time_left(std::chrono::milliseconds patience) const;
 
   // Call this after a failed attempt. It records the attempt's time and returns true if the server is to be given up.
-  [[nodiscard]] bool attempted(std::chrono::milliseconds timeout);
+  [[nodiscard]] bool attempted(std::chrono::milliseconds timeout, Clock::time_point now = Clock::now());
+  [[nodiscard]] bool is_given_up() const;
   // Gives the server up. Every use of it gets the error `why` until the server is tried again.
   void give_up(const sql::ServerError& why);
   // Returns the error passed to give_up(); absent if the server may be tried now.

@@ -250,7 +250,8 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
   std::vector<std::function<void()>> tasks;
   std::set<std::uint32_t> servers;
   for (const std::uint32_t shard : shards) {
-    if (!servers.insert(connector_.server_of(shard)).second || pool_of(shard).has_idle(purpose) || is_failing(shard)) {
+    if (!servers.insert(connector_.server_of(shard)).second || pool_of(shard).has_idle(purpose) || is_failing(shard) ||
+        health_of(shard).failure_within(just_now)) {
       continue;
     }
     tasks.emplace_back([this, shard, purpose] {
@@ -262,6 +263,10 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
       pool.make_room(*place);
       try {
         static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, connector_.timeout()}));
+      } catch (const sql::ServerError& error) {
+        if (error.refuses_login()) {
+          health_of(shard).attempt_failed(error);
+        }
       } catch (const Error&) {  // the operation meets it again, and waits for longer
       }
     });
@@ -353,6 +358,10 @@ Lease Sessions::open_unchecked(std::uint32_t shard, bool use_database, std::chro
     }
   });
   return {this, shard, std::move(place), {std::move(connection)}, cluster_.shards[shard].database, false, 0};
+}
+
+bool Sessions::has_given_up(std::uint32_t shard) const {
+  return health_.at(connector_.server_of(shard)).is_given_up();
 }
 
 bool Sessions::is_failing(std::uint32_t shard) const {

@@ -115,6 +115,8 @@ class Sessions {
 
   // Returns true if a shard's server has failed and has not answered since.
   [[nodiscard]] bool is_failing(std::uint32_t shard) const;
+  // Returns true if the shard's server has failed for a whole timeout, and has not answered since.
+  [[nodiscard]] bool has_given_up(std::uint32_t shard) const;
   // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
 

@@ -94,12 +94,25 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
   constexpr std::size_t few = 4;
   constexpr std::uint64_t small = 64 << 10;  // a session keeps the last result of a prepared statement
   const std::vector<Uuid>& first = by_shard.at(shards.front());
+  const auto complete = [&](sql::Result result) {
+    std::size_t wanted = 0;
+    for (const std::uint32_t shard : shards) {
+      wanted += by_shard.at(shard).size();
+    }
+    if (ask == AskWhetherMoved::by_state && result.size() < shards.size()) {
+      throw NotInitialised();  // a shard without its fence
+    }
+    if (ask != AskWhetherMoved::by_state && result.size() < wanted) {
+      require_still_writable(*lease);  // no row says so
+    }
+    return result;
+  };
   if (shards.size() == 1 && first.size() <= few && max_size <= small) {
     sql::Statement ids("");
     for (std::size_t i = 0; i < std::bit_ceil(first.size()); ++i) {
       ids.add(i == 0 ? "" : ", ").add_bytes(bytes_of(first[std::min(i, first.size() - 1)]));
     }
-    return lease->query(select_bodies(lease.on(shards.front()), ids, max_size, ask, stamps));
+    return complete(lease->query(select_bodies(lease.on(shards.front()), ids, max_size, ask, stamps)));
   }
   std::string select;
   for (const std::uint32_t shard : shards) {
@@ -107,7 +120,7 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
     select += select.empty() ? "" : " UNION ALL ";
     select += select_bodies(lease.on(shard), ids, max_size, ask, stamps).text();
   }
-  return lease->query(select);
+  return complete(lease->query(select));
 }
 
 // Finds out by the cheaper way, until it fails for the first time.
@@ -123,11 +136,7 @@ sql::Result query_bodies_here(Shards& store, Lease& lease, std::span<const std::
     }
     store.note_announced_move();
   }
-  sql::Result result = query_bodies(lease, shards, by_shard, max_size, AskWhetherMoved::by_state, stamps);
-  if (result.size() < shards.size()) {
-    throw NotInitialised();  // a shard without its fence
-  }
-  return result;
+  return query_bodies(lease, shards, by_shard, max_size, AskWhetherMoved::by_state, stamps);
 }
 
 // ORDER BY makes MariaDB use the index on id, so that it locks only these rows, and in this order.
@@ -212,13 +221,6 @@ std::vector<EntityRow> read_bodies(Shards& store, Lease& lease, std::span<const 
   sql::Result result = moved == Moved::refuse
                            ? query_bodies_here(store, lease, shards, ids, max_size, stamps)
                            : query_bodies(lease, shards, ids, max_size, AskWhetherMoved::not_at_all, stamps);
-  std::size_t wanted = 0;
-  for (const std::uint32_t shard : shards) {
-    wanted += ids.at(shard).size();
-  }
-  if (result.size() < wanted) {
-    require_still_writable(*lease);
-  }
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {

@@ -111,6 +111,8 @@ void Shards::check_identities(Known known) {
   if (known == Known::trust) {  // a server that fails is not waited for unless it is needed
     std::erase_if(wanted, [this](std::uint32_t shard) { return sessions_.is_failing(shard); });
   }
+  std::mutex mutex;
+  std::exception_ptr refused;
   for_groups(*this, wanted, [&](std::span<const std::uint32_t> group) {
     const auto started = std::chrono::steady_clock::now();
     try {
@@ -127,9 +129,15 @@ void Shards::check_identities(Known known) {
         sessions_.note_failure(group.front(), started, error);
       } else if (known == Known::check_again) {
         throw;
+      } else {
+        const std::lock_guard lock(mutex);
+        refused = std::current_exception();
       }
     }
   });
+  if (refused && uncached(all_shards(*this)).size() == count()) {  // nothing will work
+    std::rethrow_exception(refused);
+  }
 }
 
 namespace {

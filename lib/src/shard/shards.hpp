@@ -74,7 +74,7 @@ class Shards {
   // before the first write. A shard that is down is not an error here.
   void check_identities() { check_identities(Known::check_again); }
   // The same for shards whose catalog was never loaded, for a put. It will need sessions for index rows, too. A server
-  // that refuses it is not an error here either: the put may not need it.
+  // that refuses it is no error here either, unless nobody else answers: the put may not need it.
   void prepare_put();
   // Opens a session on each server at once, if there are so few servers that an operation is likely to need most of
   // them.

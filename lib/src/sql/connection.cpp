@@ -151,7 +151,8 @@ void bind(Prepared& statement, const std::vector<Statement::Value>& values) {
 
 class Connection::Impl {
  public:
-  explicit Impl(const ConnectOptions& options) : address_(options.address), server_(to_string(options.address)) {
+  explicit Impl(const ConnectOptions& options)
+      : address_(options.address), server_(to_string(options.address)), read_timeout_(options.read_timeout) {
     translated([&] {
       auto map = connector_options(options);
       connection_.reset(driver().connect(map));
@@ -290,14 +291,21 @@ class Connection::Impl {
   template <typename Action>
   auto translated(Action&& action) -> decltype(action()) {
     const StatementEnd end{last_end_};
+    const auto begin = std::chrono::steady_clock::now();
     try {
       return action();
     } catch (const ::sql::SQLException& error) {
+      const auto waited =
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
       const auto flavour = set_up_ ? std::optional(facts_.flavour) : std::nullopt;
       auto translation = make_server_error(error.getErrorCode(), error.what(), flavour, server_);
       const ErrorClass error_class = translation.error_class();
       broken_ = broken_ || error_class == ErrorClass::connection_lost || error_class == ErrorClass::failing_over ||
                 from_client(error.getErrorCode());
+      if (error.getErrorCode() == cr_server_lost && error_class == ErrorClass::connection_lost &&
+          waited >= read_timeout_) {
+        throw after_waiting(translation, waited);
+      }
       throw translation;
     } catch (...) {
       broken_ = true;  // part of an answer may still be unread
@@ -405,6 +413,7 @@ class Connection::Impl {
   };
 
   const std::string server_;
+  const std::chrono::milliseconds read_timeout_;
   std::unique_ptr<::sql::Connection> connection_;
   std::list<Shape> shapes_;  // the most recently used one first
   bool set_up_ = false;

@@ -280,6 +280,15 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   return number == 1146 ? ErrorClass::table_gone : ErrorClass::permanent;
 }
 
+ServerError after_waiting(const ServerError& lost, std::chrono::milliseconds waited) {
+  ServerError error(
+      lost.error_class(), lost.number(), lost.code(), "the server did not answer a statement in time", lost.context(),
+      "find out why the server is slow or hangs; a statement may take half of --timeout, and for index rows at most "
+      "3.5 s");
+  error.with("waited", fmt::format("{:.1f} s", static_cast<double>(waited.count()) / 1000));
+  return error;
+}
+
 ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                               const std::string& server) {
   const int advised = is_too_many_now(number, message) ? er_too_many_of_user : number;

@@ -52,6 +52,9 @@ class ServerError : public Error {
 // be lost with it. Has no side effects.
 [[nodiscard]] ErrorClass classify(int number, const std::string& message, std::optional<Flavour> flavour);
 
+// Returns the error of a statement that was cut off because it took as long as the program waits for one, `waited`.
+[[nodiscard]] ServerError after_waiting(const ServerError& lost, std::chrono::milliseconds waited);
+
 // Makes the error with class, code, text, context and hint. `server` is its address. Has no side effects.
 [[nodiscard]] ServerError make_server_error(int number, const std::string& message, std::optional<Flavour> flavour,
                                             const std::string& server);

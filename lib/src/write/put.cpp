@@ -236,6 +236,7 @@ class BatchWriter {
     const auto patience = deferred ? deadline_.left() : std::min(deadline_.left(), wait_for_holder);
     Error failure(ErrorCode::unavailable, "a row with the same values in a unique index persisted until the timeout",
                   {}, "retry");
+    const std::uint32_t holder_shard = shard::shard_of(*blocked.front().row.holder, shards_.count());
     bool again = true;
     try {
       reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
@@ -244,12 +245,12 @@ class BatchWriter {
       }
     } catch (const Error& error) {
       failure = error;
-      again = is_worth_a_retry(error);
+      again = is_worth_a_retry(error) || !shards_.sessions().has_given_up(holder_shard);
     }
     for (const BlockedWrite& write : blocked) {
       if (!write.item->decided) {
         const Error with_place = with_holder(failure, catalog, write);
-        write.item->holder_shard = shard::shard_of(*write.row.holder, shards_.count());
+        write.item->holder_shard = holder_shard;
         note({write.item}, with_place);
         put_off(*write.item, with_place, again);
       }
