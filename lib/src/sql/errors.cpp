@@ -285,7 +285,7 @@ ServerError after_waiting(const ServerError& lost, std::chrono::milliseconds wai
       lost.error_class(), lost.number(), lost.code(), "the server did not answer a statement in time", lost.context(),
       "find out why the server is slow or hangs; a statement may take half of --timeout, and for index rows at most "
       "3.5 s");
-  error.with("waited", fmt::format("{:.1f} s", static_cast<double>(waited.count()) / 1000));
+  error.with("waited", fmt::format("{:.1f} s", std::chrono::duration<double>(waited).count()));
   return error;
 }
 

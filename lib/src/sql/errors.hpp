@@ -2,6 +2,7 @@
 // sql::SQLException.
 #pragma once
 
+#include <chrono>
 #include <looseleaf/error.hpp>
 #include <optional>
 #include <string>
