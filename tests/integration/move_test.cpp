@@ -283,6 +283,39 @@ TEST_CASE("a signal in the middle of a move leaves the store open" * needs_failp
   check_not_moved(pair);
 }
 
+TEST_CASE("a move that dies while it is undone can be repeated, and writers open the store meanwhile" *
+          needs_failpoints) {
+  for (const std::string place : {"move.undo:before@0", "move.undo:after@0", "move.undo:before@1"}) {
+    INFO(place);
+    const MovingPair pair;
+    cli::Process finish =
+        pair.original.stop_at(place + "=kill,move.prepare:before@0", pair.finish_command({"--freeze-limit", "1"}));
+    finish.signal(SIGTERM);
+    CHECK(resume(finish).status == 128 + SIGKILL);
+    check_run(pair.original.looseleaf({"put", "--quiet"}, entity_lines(10, R"("n":60)")), 0, "", {});
+    CHECK(states(pair.original) == "open open");
+    check_status(pair.finish(), 0, {has_moved});
+    check_moved(pair, 40);
+  }
+}
+
+TEST_CASE("a move whose decision cannot be learnt says so and undoes nothing, and the next one completes it" *
+          needs_failpoints) {
+  const TestCluster original = initialised_alone(), other = initialised(3);
+  put_all(original, entity_lines(10));
+  cli::Process finish =
+      original.stop_at("move.decide:before@0", {"copy", "--to", other.file(), "--finish", "--timeout", "3"});
+  original.sandbox().kill_server(0);
+  check_status(resume(finish), 3,
+               {"error: it is not known whether the store has moved\n",
+                "hint: run the command again when every server answers: it completes the move, or begins again\n"});
+  original.sandbox().start_server(0);
+  CHECK(states(original) == "moving moving");
+  check_status(original.looseleaf({"copy", "--to", other.file(), "--finish"}), 0, {has_moved});
+  CHECK(states(original) == "moved moved");
+  CHECK(lines_of(other.looseleaf({"export"}).out).size() == 10);
+}
+
 TEST_CASE("a put that began before a move is in the other cluster, or waits and is told that the store has moved" *
           needs_failpoints) {
   const MovingPair pair;

@@ -90,18 +90,18 @@ QueryReport QueryExecution::run() {
     }
   }
   warn_of_mistakes();
-  const Unavailable::Shards missed = unavailable_.missed();
-  if (!missed.empty()) {
-    require_not_moved(missed);
+  if (!unavailable_.missed().empty()) {
+    require_not_moved();
   }
-  for (const auto& [shard, error] : missed) {
+  for (const auto& [shard, error] : unavailable_.missed()) {
     report_.unavailable.emplace_back(shard, error);
   }
   return std::move(report_);
 }
 
 // If all entities of the rows are on shards that are down, no read of them has asked.
-void QueryExecution::require_not_moved(const Unavailable::Shards& missed) {
+void QueryExecution::require_not_moved() {
+  const Unavailable::Shards missed = unavailable_.missed();
   std::vector<std::uint32_t> others;
   for (const ShardRows& stream : streams_) {
     if (!missed.contains(stream.shard())) {

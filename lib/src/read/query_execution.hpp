@@ -81,7 +81,8 @@ class QueryExecution {
   // Returns the entity's place in the answer; absent if it does not match. Throws Error if it cannot be read.
   [[nodiscard]] std::optional<model::Row> place_of(const GetResult& result) const;
 
-  void require_not_moved(const Unavailable::Shards& missed);
+  // Asks the shards that are up. Throws Error(moved).
+  void require_not_moved();
   // Returns true if an entity may have been missed because its row moved from a place that had not been read to one
   // that had: not all that was read of a shard, or of all shards if rows move between them, is of one moment.
   [[nodiscard]] bool may_have_missed() const;

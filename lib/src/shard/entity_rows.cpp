@@ -123,9 +123,9 @@ sql::Result query_bodies(Lease& lease, std::span<const std::uint32_t> shards, co
   return complete(lease->query(select));
 }
 
-// Finds out by the cheaper way, until it fails for the first time.
-sql::Result query_bodies_here(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
-                              const IdsByShard& by_shard, std::uint64_t max_size, Stamps stamps) {
+// Finds out by the cheaper way whether a shard has moved, until it fails for the first time.
+sql::Result query_bodies_unless_moved(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
+                                      const IdsByShard& by_shard, std::uint64_t max_size, Stamps stamps) {
   if (!store.is_move_announced()) {
     try {
       return query_bodies(lease, shards, by_shard, max_size, AskWhetherMoved::by_key, stamps);
@@ -219,7 +219,7 @@ std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const 
 std::vector<EntityRow> read_bodies(Shards& store, Lease& lease, std::span<const std::uint32_t> shards,
                                    const IdsByShard& ids, std::uint64_t max_size, Moved moved, Stamps stamps) {
   sql::Result result = moved == Moved::refuse
-                           ? query_bodies_here(store, lease, shards, ids, max_size, stamps)
+                           ? query_bodies_unless_moved(store, lease, shards, ids, max_size, stamps)
                            : query_bodies(lease, shards, ids, max_size, AskWhetherMoved::not_at_all, stamps);
   std::vector<EntityRow> bodies;
   bodies.reserve(result.size());
