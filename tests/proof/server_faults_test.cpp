@@ -227,7 +227,7 @@ TEST_CASE("an account that may have no more connections for now is tried again u
     taken.push_back(store.app(0));
   }
   check_run(store.looseleaf({"get", id_of(0), "--timeout", "1"}), 3, "",
-            {"looseleaf: error: the user has too many connections\n", "code: 1203\n", "shard: 0\n",
+            {"looseleaf: error: the user has too many connections\n", "shard: 0\n", "code: 1203\n",
              "hint: raise max_user_connections, or run fewer commands at once; retried until --timeout (1 s) "
              "expired\n"});
   const StatusCounter refused(*admin, refused_connections);

@@ -61,6 +61,8 @@ inline std::vector<BadFile> bad_cluster_files() {
       {R"({"shards": ["::1:3306"]})", "1:13 -: invalid address"},
       {R"({"shards": ["[::1"]})", "1:13 -: invalid address"},
       {R"({"shards": ["[::1]x"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["h[]"]})", "1:13 -: invalid address"},
+      {R"({"shards": ["[h:3307]"]})", "1:13 -: invalid address"},
       {R"({"shards": ["/run/s.sock"]})", "1:13 -: invalid address"},
       {R"({"shards": ["a:"]})", "1:13 -: invalid port number"},
       {R"({"shards": ["a:0"]})", "1:13 -: invalid port number"},

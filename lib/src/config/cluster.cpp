@@ -54,6 +54,12 @@ std::uint16_t parse_port(std::string_view text, const Place& place) {
   return port;
 }
 
+// With one colon, a port was meant; an IPv6 address has more.
+bool is_host(std::string_view text) {
+  return !text.empty() && text.find_first_of("/[]") == std::string_view::npos &&
+         std::count(text.begin(), text.end(), ':') != 1;
+}
+
 // Accepts "host", "host:port" and "[address]:port".
 Address parse_host_and_port(std::string_view text, const Place& place) {
   Address address;
@@ -70,8 +76,7 @@ Address parse_host_and_port(std::string_view text, const Place& place) {
     address.host = text.substr(0, colon);
     port = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
   }
-  if (address.host.empty() || address.host.find('/') != std::string::npos || (!port.empty() && port.front() != ':') ||
-      port.rfind(':') != port.find(':')) {
+  if (!is_host(address.host) || (!port.empty() && port.front() != ':') || port.rfind(':') != port.find(':')) {
     place.fail("invalid address", string_form);
   }
   if (!port.empty()) {
@@ -149,9 +154,7 @@ Address parse_address(const JsonObject& object, const std::string& file) {
   if (address.host.empty()) {
     object.fail("shard has no address", "give it a host and a port, or a socket");
   }
-  const bool is_ipv6 = std::count(address.host.begin(), address.host.end(), ':') > 1;
-  if (address.host.find_first_of("/[]") != std::string::npos ||
-      (!is_ipv6 && address.host.find(':') != std::string::npos)) {
+  if (!is_host(address.host)) {
     object.fail_at_value(
         "host", "invalid address",
         R"(give the host alone, an IPv6 address without brackets, and beside it a "port" and a "database")");
