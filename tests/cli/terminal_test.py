@@ -197,10 +197,14 @@ def check_reader_leaves(box):
 
 
 class Window:
-    """A window of tmux, whose server ends with the object."""
+    """A window of tmux, whose server ends with the object. Each has a socket of its own: the server before it may still
+    be about to end."""
+
+    count = 0
 
     def __init__(self, box):
-        self.socket = os.path.join(box.folder, "tmux")
+        Window.count += 1
+        self.socket = os.path.join(box.folder, f"tmux{Window.count}")
         self.environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
 
     def __enter__(self):

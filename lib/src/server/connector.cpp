@@ -151,10 +151,11 @@ std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
   }
   const std::lock_guard lock(password_mutex_);
   const sql::ConnectOptions connect = connect_options(cluster_.shards.at(shard));
-  const auto [password, is_new] = passwords_.try_emplace(connect.user);
-  if (is_new) {
-    password->second = options_.ask_password(
-        fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address)));
+  auto password = passwords_.find(connect.user);
+  if (password == passwords_.end()) {  // also if somebody was asked and has pressed Ctrl-C
+    const std::string prompt =
+        fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address));
+    password = passwords_.emplace(connect.user, options_.ask_password(prompt)).first;
   }
   return password->second;
 }
