@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <looseleaf/uuid.hpp>
 #include <string>
