@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <looseleaf/write.hpp>
 #include <map>
@@ -18,43 +17,9 @@
 #include "cli/registry/exit_status.hpp"
 #include "cli/registry/registry.hpp"
 #include "cli/report/failure_digest.hpp"
+#include "cli/report/rejects_file.hpp"
 
 namespace looseleaf::cli {
-
-// The file for entities that could not be stored. Not thread-safe.
-class RejectsFile {
- public:
-  // Throws Error(io).
-  explicit RejectsFile(const std::string& path);
-
-  // Deletes the contents of an earlier run. Whoever has them open can still read them: `sed ... F | put --rejects F`.
-  void empty();
-  // Gives the file a first line if anything is written; its line break is LF, or CRLF if it ends in CR. Throws
-  // Error(bad_entity) if it has another one.
-  void begin_with(const std::string& header);
-  // If a piece is not `complete`, the next call continues it. A complete one gets a line break.
-  void write(std::string_view piece, bool complete);
-  void flush();
-  [[nodiscard]] bool has_header() const { return !header_.empty(); }
-  // The reason of a failed write; empty without one.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
-
- private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  void note_failure();
-  [[nodiscard]] bool open();
-  void put_aside();
-  void append(std::string_view piece, bool complete);
-
-  const std::string path_;
-  std::unique_ptr<std::FILE, Closer> file_;
-  std::string header_;
-  bool header_written_ = false;
-  std::string failure_;
-};
 
 enum class WriteKind { put, put_if_absent, put_buffered, merge, update, remove };
 

@@ -21,7 +21,7 @@ TEST_CASE("put --merge changes the members that are given, and leaves the others
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, entity(1, old + R"(,"o":{"a":1, "c":[null]},"new":1.50)") + "\n");
 }
 
-// Whoever is told that nothing had to change relies on what another writer may not have on disk yet.
+// A program that is told that nothing had to change relies on what another writer may not have on disk yet.
 TEST_CASE("a merge that changes nothing waits until what it has found is durable" * needs_failpoints) {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(1, R"("n":1)"));

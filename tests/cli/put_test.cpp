@@ -108,6 +108,16 @@ TEST_CASE("a program that mends the rejects file and pipes it into put can read 
   CHECK(std::filesystem::status(rejects).permissions() == std::filesystem::perms{0666});
 }
 
+TEST_CASE("a rejects file that another program has locked is not waited for, and its contents are replaced") {
+  const TestCluster cluster = initialised();
+  const std::string rejects = cluster.directory().write("rejects", "old");
+  const std::string command = R"(flock "$2" "$0" --cluster "$1" put --quiet --rejects "$2")";
+  check_status(
+      run({"timeout", "20", "sh", "-c", command, looseleaf_program(), cluster.file(), rejects}, entity(1) + "\n}"), 1,
+      {"error: "});
+  CHECK(read_text(rejects) == "}\n");
+}
+
 TEST_CASE("the rejects file of an earlier run is emptied once the store is there, not before") {
   const TestCluster cluster = TestCluster::shared();
   const std::string rejects = cluster.directory().write("rejects", "kept");

@@ -164,21 +164,24 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   std::copy_if(items.begin(), items.end(), std::back_inserter(touched),
                [](const Item* item) { return item->reconcile; });
   const base::Deadline tidying(time_to_tidy(deadline));
+  const auto warn = [&](const Error::Context& context) {
+    shards.warnings().give({"index rows of some entities could not be repaired yet", context,
+                            "run `looseleaf clean --full` to repair them; queries stay correct until then"});
+  };
   for (const auto& [shard, of_shard] : by_shard(touched)) {
+    if (tidying.passed()) {
+      warn({{"reason", "there was no time for all of them"}});
+      return;  // the warning counts for the other shards, too
+    }
     const Step step(steps::put_reconcile, shard);
     try {
-      if (tidying.passed()) {
-        throw Error(ErrorCode::unavailable, "no time was left", {{"reason", "there was no time for all of them"}}, "");
-      }
       static_cast<void>(reconcile::make_right(shards, shard, ids_of(of_shard), tidying));
       delete_records(shards, shard, of_shard, tidying);
     } catch (const std::exception& error) {
       const auto* const known = dynamic_cast<const Error*>(&error);
-      shards.warnings().give({"index rows of some entities could not be repaired yet",
-                              known != nullptr ? known->context() : Error::Context{{"reason", error.what()}},
-                              "run `looseleaf clean --full` to repair them; queries stay correct until then"});
+      warn(known != nullptr ? known->context() : Error::Context{{"reason", error.what()}});
       if (tidying.passed()) {
-        return;  // the warning counts for the other shards, too
+        return;
       }
     }
   }
