@@ -229,6 +229,21 @@ TEST_CASE("a move whose announcement was taken back announces it again before th
   check_moved(pair, 38);
 }
 
+TEST_CASE("a move does not begin while a long transaction uses the entities, and says so") {
+  const MovingPair pair;
+  const TestCluster& store = pair.original;
+  cli::Process holder = start({store.client(), "--defaults-file=" + store.defaults_file(), "-S", store.socket(1),
+                               store.database(1), "-e", "BEGIN; SELECT COUNT(*) FROM entities; SELECT SLEEP(8)"});
+  wait_until("it is held", [&] {
+    return contains(store.sql(1, "SELECT info FROM information_schema.processlist"), "SELECT SLEEP(8)\n");
+  });
+  check_status(pair.finish({"--timeout", "4"}), 3,
+               {"error: reads cannot be told yet that the store moves\n", "  shard: 1\n",
+                "hint: a transaction or a backup uses the table `entities` for long; end it, or wait for it, and run"});
+  static_cast<void>(holder.wait());
+  check_not_moved(pair);
+}
+
 TEST_CASE("a move is refused while reads could not learn of it" * needs_failpoints) {
   const MovingPair pair;
   pair.original.sql(1, "ALTER TABLE entities ADD KEY updated_by_us (updated, added_id)");

@@ -51,11 +51,11 @@ void announce_move(Shards& shards, std::uint32_t shard) {
   }
   try {
     with_shard(shards, shard, shards.deadline(), announce);
-  } catch (sql::ServerError& error) {
+  } catch (const sql::ServerError& error) {
     if (error.error_class() == sql::ErrorClass::conflict) {
-      error.with_hint(
-          "a transaction or a backup uses the table `entities` for long; end it, or wait for it, and run "
-          "the command again");
+      throw Error(ErrorCode::unavailable, "reads cannot be told yet that the store moves", error.context(),
+                  "a transaction or a backup uses the table `entities` for long; end it, or wait for it, and run the "
+                  "command again");
     }
     throw;
   }
