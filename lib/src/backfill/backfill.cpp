@@ -2,12 +2,9 @@
 // shard.
 #include "backfill/backfill.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +13,7 @@
 
 #include "backfill/scan_record.hpp"
 #include "backfill/shard_fill.hpp"
+#include "backfill/targets.hpp"
 #include "base/parallel.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
@@ -25,13 +23,10 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
-#include "shard/index_everywhere.hpp"
 #include "shard/placement.hpp"
-#include "shard/schema.hpp"
 #include "shard/steps.hpp"
 #include "sql/transaction.hpp"
 #include "verify/digest_comparison.hpp"
-#include "verify/verifiable_indexes.hpp"
 #include "verify/verify.hpp"
 
 namespace looseleaf::backfill {
@@ -52,10 +47,10 @@ class Backfill {
              Error(ErrorCode::interrupted, "interrupted before the end", {}, "run the same command to resume")) {}
 
   BackfillReport run() {
-    find_targets();
+    targets_ = find_targets(shards_, options_, job_, report_);
     if (!targets_.empty()) {
       require_that_it_can_finish();
-      check_tables();
+      check_tables(shards_, targets_, job_);
       const auto keep_alive = job_.keep_alive_with([this] {
         if (crash_detector_) {
           crash_detector_->keep_alive();
@@ -72,75 +67,6 @@ class Backfill {
   }
 
  private:
-  void find_targets() {
-    const base::Deadline deadline = shards_.deadline();
-    const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, deadline);
-    std::set<std::string> tables(options_.tables.begin(), options_.tables.end());
-    if (tables.empty()) {
-      tables = shard::all_indexes(catalogs);
-    }
-    for (const std::string& table : tables) {
-      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
-      if (leave_out_if_refused(table, everywhere)) {
-        continue;
-      }
-      if (is_ready(everywhere)) {
-        if (!options_.tables.empty()) {
-          report_.ready.push_back(table);
-        }
-        continue;
-      }
-      targets_.push_back({everywhere.on_shard.front()->definition, *everywhere.generation()});
-    }
-    lock_targets();
-    leave_out_filled();
-  }
-
-  // Throws why the index cannot be filled if it was named. Returns false if it can be filled.
-  bool leave_out_if_refused(const std::string& table, const shard::IndexEverywhere& everywhere) {
-    const auto refusal = refuse(table, everywhere);
-    if (!refusal) {
-      return false;
-    }
-    if (!options_.tables.empty()) {
-      throw Error(*refusal);
-    }
-    if (everywhere.is_being_dropped()) {
-      shards_.warnings().give(
-          {"an index is not filled: " + std::string(refusal->what()), refusal->context(), refusal->hint()});
-    } else {
-      report_.left_out.push_back(*refusal);
-    }
-    return true;
-  }
-
-  static bool is_ready(const shard::IndexEverywhere& everywhere) {
-    return std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(),
-                       [](const auto& index) { return index->state == IndexState::ready; });
-  }
-
-  // Until this run got the lock, another one may have filled the index, or dropped it.
-  void leave_out_filled() {
-    if (targets_.empty()) {
-      return;
-    }
-    const std::vector<shard::Catalog> catalogs = shard::read_catalogs(shards_, shards_.deadline());
-    std::erase_if(targets_, [&](FillTarget& target) {
-      const std::string table = target.definition.table;
-      const shard::IndexEverywhere everywhere = shard::find_index(catalogs, table);
-      if (leave_out_if_refused(table, everywhere)) {
-        return true;
-      }
-      if (is_ready(everywhere)) {
-        report_.ready.push_back(table);
-        return true;
-      }
-      target.definition = everywhere.on_shard.front()->definition;
-      target.generation = *everywhere.generation();
-      return false;
-    });
-  }
-
   // The last step would be refused, too, but perhaps only after days.
   void require_that_it_can_finish() {
     try {
@@ -151,62 +77,6 @@ class Backfill {
       }
       throw;
     }
-  }
-
-  // The proof at the end would find a difference, too, but only when everything was scanned.
-  void check_tables() {
-    const std::vector<Finding> found = verify::table_differences(shards_, job_, [&](sql::Flavour flavour) {
-      std::vector<std::string> creates = shard::tool_tables();
-      for (const FillTarget& target : targets_) {
-        creates.push_back(shard::create_index_table(target.definition, flavour));
-      }
-      return creates;
-    });
-    if (!found.empty()) {
-      const Finding& first = found.front();
-      const bool of_index = std::any_of(targets_.begin(), targets_.end(),
-                                        [&](const auto& target) { return target.definition.table == first.index; });
-      const std::string hint =
-          of_index ? fmt::format("run `looseleaf drop-index {}`, then create the index again", first.index)
-                   : "run `looseleaf verify` to see what differs, and repair it";
-      throw Error(ErrorCode::corrupt, "a table is not as it should be",
-                  {{"table", first.index}, {"shard", std::to_string(first.shard)}, {"detail", first.values}},
-                  hint + "; nothing was filled");
-    }
-  }
-
-  void lock_targets() {
-    std::vector<std::string> tables;
-    for (const FillTarget& target : targets_) {
-      tables.push_back(target.definition.table);
-    }
-    if (!tables.empty()) {
-      const std::uint64_t token = job_.take_lock(job::backfill_job, tables).token();
-      for (FillTarget& target : targets_) {
-        target.token = token;
-      }
-    }
-  }
-
-  // Returns why the index cannot be filled; absent if it can.
-  [[nodiscard]] std::optional<Error> refuse(const std::string& table, const shard::IndexEverywhere& everywhere) const {
-    if (!everywhere.in_any_catalog()) {
-      return shard::no_such_index(shards_, table);
-    }
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      const auto& index = everywhere.on_shard[shard];
-      Error::Context context = shards_.where(shard);
-      context.emplace(context.begin(), "index", table);
-      if (!index || index->generation != everywhere.generation()) {
-        return Error(ErrorCode::bad_index, "index is not created on every shard", context,
-                     "run `looseleaf create-index` with its definition again");
-      }
-      if (index->state == IndexState::dropping || index->state == IndexState::dropped) {
-        return Error(ErrorCode::bad_index, "index is being dropped", context,
-                     fmt::format("run `looseleaf drop-index {}` to finish that", table));
-      }
-    }
-    return std::nullopt;
   }
 
   void fill() {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <looseleaf/index_definition.hpp>
 #include <looseleaf/jobs.hpp>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "backfill/scan_record.hpp"
+#include "backfill/targets.hpp"
 #include "base/stamp.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
@@ -25,13 +25,6 @@
 #include "shard/row_digest.hpp"
 
 namespace looseleaf::backfill {
-
-// One index that is being filled.
-struct FillTarget {
-  IndexDefinition definition;
-  std::uint64_t generation = 0;
-  std::uint64_t token = 0;  // token of this run, as in its rows of the progress table
-};
 
 // Reads the newest entities first, gathers the rows they call for, and inserts these rows in the order of their tables,
 // which costs a server half as much as the order of entities. The inserts need several transactions. The last one

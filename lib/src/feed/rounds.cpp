@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -29,14 +28,13 @@ bool passes(const Error& error) {
 }
 
 void Rounds::run(std::span<const std::uint32_t> shards) {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> by_server;
-  for (const std::uint32_t shard : shards) {
-    by_server[shards_.sessions().connector().server_of(shard)].push_back(shard);
-  }
+  const server::Connector& connector = shards_.sessions().connector();
+  const std::vector<std::vector<std::uint32_t>> by_server = connector.by_server(shards);
   std::vector<std::function<void()>> servers;
-  for (const auto& [server, here] : by_server) {
+  for (const auto& here : by_server) {
+    const std::uint32_t server = connector.server_of(here.front());
     chosen_[server] = std::nullopt;
-    servers.emplace_back([this, server = server, &here = here] { serve(server, here); });
+    servers.emplace_back([this, server, &here] { serve(server, here); });
   }
   base::run_together(servers, [this] { reader_.end(); });
 }

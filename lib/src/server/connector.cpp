@@ -61,6 +61,15 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
   servers_ = static_cast<std::uint32_t>(servers.size());
 }
 
+std::vector<std::vector<std::uint32_t>> Connector::by_server(std::span<const std::uint32_t> shards) const {
+  std::vector<std::vector<std::uint32_t>> groups(servers_);
+  for (const std::uint32_t shard : shards) {
+    groups[server_of(shard)].push_back(shard);
+  }
+  std::erase_if(groups, [](const auto& group) { return group.empty(); });
+  return groups;
+}
+
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                  const Limits& limits, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,8 @@ class Connector {
   // Numbers the cluster's servers from 0. Shards with the same address, user and TLS settings are on the same server.
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return server_of_.at(shard); }
   [[nodiscard]] std::uint32_t servers() const { return servers_; }
+  // Groups these shards by server, in ascending order of servers. Within a group they keep their order.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> by_server(std::span<const std::uint32_t> shards) const;
 
   // Returns the time for one operation with all its retries.
   [[nodiscard]] std::chrono::milliseconds timeout() const { return options_.timeout.value_or(cluster_.timeout); }

@@ -2,7 +2,6 @@
 #include "server/server_leases.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "sql/retry.hpp"
@@ -68,15 +67,8 @@ void ServerLeases::replace_broken(const base::Deadline& deadline, Purpose purpos
 }
 
 std::vector<std::vector<std::uint32_t>> ServerLeases::by_server(const std::set<std::uint32_t>& shards) const {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
-  for (const std::uint32_t shard : shards) {
-    groups[server_of(shard)].push_back(shard);
-  }
-  std::vector<std::vector<std::uint32_t>> sorted;
-  for (auto& [server, group] : groups) {
-    sorted.push_back(std::move(group));
-  }
-  return sorted;
+  const std::vector<std::uint32_t> sorted(shards.begin(), shards.end());
+  return sessions_.connector().by_server(sorted);
 }
 
 sql::Database ServerLeases::on(std::uint32_t shard) const {

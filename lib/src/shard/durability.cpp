@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/random.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
@@ -41,11 +39,8 @@ void make_durable(const sql::Database& database, std::uint32_t shard) {
 
 CrashDetector::CrashDetector(Shards& shards) {
   const base::Deadline deadline = shards.deadline();
-  std::set<std::uint32_t> servers;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (servers.insert(shards.sessions().connector().server_of(shard)).second) {
-      sessions_.push_back(shards.connect(shard, deadline, Purpose::pinned));
-    }
+  for (const auto& here : shards_by_server(shards)) {
+    sessions_.push_back(shards.connect(here.front(), deadline, Purpose::pinned));
   }
 }
 

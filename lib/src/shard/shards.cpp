@@ -205,25 +205,23 @@ std::vector<std::uint32_t> all_shards(const Shards& shards) {
   return all;
 }
 
+std::vector<std::vector<std::uint32_t>> shards_by_server(const Shards& shards) {
+  return shards.sessions().connector().by_server(all_shards(shards));
+}
+
 void for_groups(Shards& shards, std::span<const std::uint32_t> some, const std::function<void(Group)>& work,
                 std::size_t largest) {
-  struct OnServer {
-    std::vector<std::uint32_t> shards;
-    std::atomic<std::size_t> next = 0;
-  };
-  std::map<std::uint32_t, OnServer> servers;
-  for (const std::uint32_t shard : some) {
-    servers[shards.sessions().connector().server_of(shard)].shards.push_back(shard);
-  }
+  const std::vector<std::vector<std::uint32_t>> servers = shards.sessions().connector().by_server(some);
+  std::vector<std::atomic<std::size_t>> next(servers.size());
   std::mutex mutex;
   std::map<std::uint32_t, std::exception_ptr> failures;  // by shard
   std::vector<std::function<void()>> workers;
-  for (auto& [number, server] : servers) {
-    const std::size_t groups = (server.shards.size() + largest - 1) / largest;
+  for (std::size_t server = 0; server < servers.size(); ++server) {
+    const Group here(servers[server]);
+    const std::size_t groups = (here.size() + largest - 1) / largest;
     for (std::size_t i = 0; i < std::min(groups, shards.sessions().limit_of(Purpose::general)); ++i) {
-      workers.emplace_back([&, &server = server] {
-        const Group here(server.shards);
-        for (std::size_t at = server.next++ * largest; at < here.size(); at = server.next++ * largest) {
+      workers.emplace_back([&, here, server] {
+        for (std::size_t at = next[server]++ * largest; at < here.size(); at = next[server]++ * largest) {
           std::map<std::uint32_t, std::exception_ptr> failed;
           run_for(work, here.subspan(at, std::min(largest, here.size() - at)), failed);
           const std::lock_guard lock(mutex);

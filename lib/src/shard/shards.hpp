@@ -110,6 +110,8 @@ auto on_shard(const Shards& shards, std::uint32_t shard, Function&& work) -> dec
 }
 
 [[nodiscard]] std::vector<std::uint32_t> all_shards(const Shards& shards);
+// Returns the shards of each server, in ascending order.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> shards_by_server(const Shards& shards);
 
 // Runs `work` for these shards, on all servers at once and on each server for as many shards at once as sessions are
 // allowed, and returns when all have ended. Then rethrows the exception of the first of these shards that failed.

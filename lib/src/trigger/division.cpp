@@ -36,7 +36,7 @@ Division::Division(shard::Shards& shards, Holdings& holdings, std::string trigge
       trigger_(std::move(trigger)),
       events_(std::move(events)),
       token_(base::random_u64()),
-      servers_(shards_by_server(shards)) {
+      servers_(shard::shards_by_server(shards)) {
   std::atomic<std::size_t> answered = 0;
   std::vector<std::function<void()>> looks;
   for (const auto& here : servers_) {

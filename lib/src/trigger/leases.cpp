@@ -63,16 +63,4 @@ Processes live_processes(const sql::Database& first, const std::string& trigger)
   return processes;
 }
 
-std::vector<std::vector<std::uint32_t>> shards_by_server(shard::Shards& shards) {
-  std::map<std::uint32_t, std::vector<std::uint32_t>> servers;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    servers[shards.sessions().connector().server_of(shard)].push_back(shard);
-  }
-  std::vector<std::vector<std::uint32_t>> lists;
-  for (auto& [server, here] : servers) {
-    lists.push_back(std::move(here));
-  }
-  return lists;
-}
-
 }  // namespace looseleaf::trigger

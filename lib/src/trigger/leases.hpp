@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
-#include "shard/shards.hpp"
 #include "sql/database.hpp"
 
 namespace looseleaf::trigger {
@@ -23,8 +21,5 @@ void remove_leases(const sql::Database& first, const std::string& trigger);
 void remove_old_leases(const sql::Database& first);
 // Returns the processes that are alive.
 [[nodiscard]] Processes live_processes(const sql::Database& first, const std::string& trigger);
-
-// Returns the shards of each server, in ascending order.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> shards_by_server(shard::Shards& shards);
 
 }  // namespace looseleaf::trigger

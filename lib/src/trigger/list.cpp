@@ -114,7 +114,7 @@ std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, E
   std::mutex mutex;
   std::vector<std::uint32_t> firsts;
   std::map<std::uint32_t, std::vector<std::uint32_t>> servers;
-  for (const auto& here : shards_by_server(shards)) {
+  for (const auto& here : shard::shards_by_server(shards)) {
     firsts.push_back(here.front());
     servers[here.front()] = here;
   }

@@ -102,7 +102,7 @@ std::map<std::uint32_t, Processes> processes_by_server(shard::Shards& shards, co
   std::mutex mutex;
   std::map<std::uint32_t, Processes> found;  // by first shard
   std::vector<std::uint32_t> firsts;
-  for (const auto& here : shards_by_server(shards)) {
+  for (const auto& here : shard::shards_by_server(shards)) {
     firsts.push_back(here.front());
   }
   shard::for_shards(shards, firsts, [&](std::uint32_t first) {

@@ -335,15 +335,13 @@ bool is_replica(sql::Connection& session) {
 }
 
 void warn_of_writable_replicas(shard::Shards& shards) {
-  std::set<std::uint32_t> servers;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (servers.insert(shards.sessions().connector().server_of(shard)).second &&
-        shard::with_shard(shards, shard, shards.deadline(),
+  for (const auto& here : shard::shards_by_server(shards)) {
+    if (shard::with_shard(shards, here.front(), shards.deadline(),
                           [](const sql::Database& database) { return is_replica(*database); })) {
       shards.warnings().give(
           {"a server that is written to is itself a replica: changes from elsewhere would not keep to "
            "the protocol",
-           shards.where(shard), "end its replication if it was promoted, or correct the cluster file"});
+           shards.where(here.front()), "end its replication if it was promoted, or correct the cluster file"});
     }
   }
 }
