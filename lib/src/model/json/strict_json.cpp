@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -100,9 +101,17 @@ std::string detail_of(std::string_view message) {
   return std::string(message.substr(0, message.find("; last read: ")));
 }
 
+// Returns the number as it is in the text. nlohmann's parser writes the decimal point of the process's locale into it.
+std::string as_written(std::string literal) {
+  if (const std::size_t point = literal.find_first_not_of("+-0123456789eE"); point != std::string::npos) {
+    literal[point] = '.';
+  }
+  return literal;
+}
+
 // True for a number without fraction and exponent.
-bool is_whole(std::string_view literal) {
-  return literal.find_first_of(".eE") == std::string_view::npos;
+bool is_whole(std::string_view number) {
+  return number.find_first_of(".eE") == std::string_view::npos;
 }
 
 class TreeBuilder {
@@ -125,10 +134,14 @@ class TreeBuilder {
   bool boolean(bool value) { return scalar(json(value)); }
   bool number_integer(json::number_integer_t value) { return scalar(json(value)); }
   bool number_unsigned(json::number_unsigned_t value) { return scalar(json(value)); }
-  // No JSON text has a binary value, so it can stand for the digits.
+  // No JSON text has a binary value, so it can stand for the digits. `value` depends on the process's locale.
   bool number_float(json::number_float_t value, const std::string& literal) {
-    const bool keep = big_integers_ == BigIntegers::with_all_digits && is_whole(literal);
-    return scalar(keep ? json::binary(json::binary_t::container_type(literal.begin(), literal.end())) : json(value));
+    const std::string number = as_written(literal);
+    if (big_integers_ == BigIntegers::with_all_digits && is_whole(number)) {
+      return scalar(json::binary(json::binary_t::container_type(number.begin(), number.end())));
+    }
+    std::from_chars(number.data(), number.data() + number.size(), value);  // if it is too small, it stays 0
+    return scalar(json(value));
   }
   bool string(std::string& value) { return scalar(json(std::move(value))); }
   bool binary(json::binary_t& /*value*/) { return false; }

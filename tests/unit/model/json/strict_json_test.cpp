@@ -2,7 +2,12 @@
 #include "model/json/strict_json.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <tuple>
@@ -22,6 +27,36 @@ namespace {
 JsonFault fault_of(const std::string& text) {
   return test::error_of<JsonFault>([&] { return parse_strict(text); });
 }
+
+// Makes a locale with a decimal comma, and uses it for as long as the object exists.
+class CommaLocale {
+ public:
+  CommaLocale() {
+    std::ofstream(folder_ + "/comma")
+        << "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n";
+    const std::string command =
+        fmt::format("cd {} && localedef --quiet --force --inputfile=./comma ./made 2> /dev/null", folder_);
+    REQUIRE(std::system(command.c_str()) >= 0);
+    ::setenv("LOCPATH", folder_.c_str(), 1);
+    REQUIRE(std::setlocale(LC_NUMERIC, "made") != nullptr);
+  }
+  CommaLocale(const CommaLocale&) = delete;
+  CommaLocale& operator=(const CommaLocale&) = delete;
+  ~CommaLocale() {
+    std::setlocale(LC_NUMERIC, "C");
+    ::unsetenv("LOCPATH");
+    std::filesystem::remove_all(folder_);
+  }
+
+ private:
+  static std::string make_folder() {
+    std::string name = std::filesystem::temp_directory_path() / "locale-XXXXXX";
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    return name;
+  }
+
+  std::string folder_ = make_folder();
+};
 
 std::string nested(std::size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
@@ -110,6 +145,17 @@ TEST_CASE("what is strict JSON is parsed as nlohmann parses it") {
     CAPTURE(text);
     CHECK(parse_strict(text) == json::parse(text));
   }
+}
+
+TEST_CASE("a process whose locale has a decimal comma reads the same numbers") {
+  const CommaLocale locale;
+  REQUIRE(std::string(std::localeconv()->decimal_point) == ",");
+  for (const auto& [text, number] : {std::pair("1.5", 1.5), {"-2.25e-3", -2.25e-3}, {"1E2", 1E2}, {"1e-400", 0}}) {
+    CAPTURE(text);
+    CHECK(parse_strict(text).get<double>() == number);
+    CHECK(model::parse_stored(text).is_number_float());
+  }
+  CHECK(model::big_integer(model::parse_stored("18446744073709551616")) == "18446744073709551616");
 }
 
 TEST_CASE("the same key in different objects is no duplicate") {
