@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
+#include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -172,6 +174,31 @@ TEST_CASE("a prompt asks for the password and does not show it") {
   const std::string wrong = run_on_terminal(command, prompt, std::string(canary) + "?\n");
   CHECK(holds_in_order(wrong, {"the server denied access", "status 3"}));
   CHECK_FALSE(contains(wrong, canary));
+}
+
+TEST_CASE("each user's password is asked for once, also for the sessions of a dry run") {
+  const StoreFixture store;
+  Cluster file = Cluster::load(store.cluster.file());
+  for (const std::uint32_t shard : {0U, 1U}) {
+    const std::string user = fmt::format("typed{}", shard);
+    store.cluster.server_sql(store.cluster.server_of(shard),
+                             fmt::format("CREATE USER IF NOT EXISTS {0}@localhost IDENTIFIED BY 'of {0}'; "
+                                         "GRANT ALL ON *.* TO {0}@localhost",
+                                         user));
+    file.shards[shard].user = user;
+  }
+  file.defaults_file.clear();
+  std::vector<std::string> asked;
+  Options options;
+  options.ask_password = [&](const std::string& prompt) {
+    const std::size_t user = prompt.find("typed");
+    asked.push_back(prompt.substr(user, std::string_view("typed0").size()));
+    return "of " + asked.back();
+  };
+  Datastore datastore = Datastore::open(file, options);
+  CHECK(datastore.plan_indexes({IndexDefinition::parse(by_n, "test")}).size() == 1);
+  std::sort(asked.begin(), asked.end());
+  CHECK(asked == std::vector<std::string>{"typed0", "typed1"});
 }
 
 // A put that has logged in and is stopped in the middle of its work. Cores may be as large as they like, as far as

@@ -28,8 +28,8 @@ struct Options {
   // If an operation waits for a shard for more than two seconds, this is a warning. A program that repeats what fails,
   // and tells of the failure, may leave it out.
   bool warn_of_waits = true;
-  // Called once if a server wants a password and none is configured. Without it, connecting fails instead. If it throws
-  // an Error, connecting fails with that, and the next connection asks again.
+  // Called once for each user if a server wants a password and none is configured. Without it, connecting fails
+  // instead. If it throws an Error, connecting fails with that, and the next connection asks again.
   std::function<std::optional<std::string>(const std::string& prompt)> ask_password;
 };
 

@@ -67,12 +67,7 @@ Error indexes_changed(const std::string& table) {
 
 // The sessions that jobs hold are few, and the copy holds one.
 std::unique_ptr<shard::Shards> sessions_of_its_own(Target& target) {
-  Options options = target.shards().options();
-  options.on_warning = nullptr;
-  options.ask_password = [&target](const std::string&) {  // which has been asked for already
-    return target.shards().sessions().connector().ask_password(0);
-  };
-  auto other = std::make_unique<shard::Shards>(target.shards().cluster(), options);
+  auto other = shard::Shards::beside(target.shards());
   other->use_access_token(target.shards().access_token());
   return other;
 }

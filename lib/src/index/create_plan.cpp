@@ -46,11 +46,12 @@ std::vector<CreatePlan> plan_indexes(shard::Shards& shards, const std::vector<In
   const std::vector<IndexDefinition> definitions = checked(given);
   shards.check_identities();
   sql::Rehearsal rehearsal;
-  shard::Shards stage(shards, rehearsal);
+  const auto stage = shard::Shards::beside(shards);
+  stage->sessions().rehearse(rehearsal);
   std::vector<CreatePlan> plans;
   for (const IndexDefinition& definition : definitions) {
     const KnownIndex before = look_up_with_intents(shards, definition.table, shards.deadline());
-    const CreateReport report = create_index(stage, definition);
+    const CreateReport report = create_index(*stage, definition);
     CreatePlan plan{definition.table, {}};
     const std::vector<std::uint32_t> lacking = add_active(plan.steps, before);
     add_statements(plan.steps, rehearsal.take());

@@ -95,8 +95,8 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
     connect.password_given = connect.password_given || password;
     return password.has_value();
   };
-  const auto account = std::pair(to_string(connect.address), connect.user);
-  if (needs_password(account)) {
+  const Passwords::Account account(to_string(connect.address), connect.user);
+  if (passwords_->is_needed(account)) {
     static_cast<void>(use_password());
   }
   try {
@@ -107,16 +107,8 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
       throw;
     }
   }
-  {
-    const std::lock_guard lock(password_mutex_);
-    need_password_.insert(account);
-  }
+  passwords_->note_needed(account);
   return std::make_unique<sql::Connection>(connect);
-}
-
-bool Connector::needs_password(const Account& account) {
-  const std::lock_guard lock(password_mutex_);
-  return need_password_.contains(account);
 }
 
 std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {
@@ -158,15 +150,11 @@ std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
   if (!options_.ask_password) {
     return std::nullopt;
   }
-  const std::lock_guard lock(password_mutex_);
   const sql::ConnectOptions connect = connect_options(cluster_.shards.at(shard));
-  auto password = passwords_.find(connect.user);
-  if (password == passwords_.end()) {  // also if somebody was asked and has pressed Ctrl-C
-    const std::string prompt =
-        fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address));
-    password = passwords_.emplace(connect.user, options_.ask_password(prompt)).first;
-  }
-  return password->second;
+  return passwords_->of(connect.user, [&] {
+    return options_.ask_password(
+        fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address)));
+  });
 }
 
 }  // namespace looseleaf::server

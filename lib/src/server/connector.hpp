@@ -7,17 +7,15 @@
 #include <cstdint>
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/warnings.hpp"
+#include "server/passwords.hpp"
 #include "sql/connection.hpp"
 
 namespace looseleaf::server {
@@ -53,8 +51,8 @@ class Connector {
   // Returns a connection to the nth replica that the cluster file names for a shard.
   [[nodiscard]] std::unique_ptr<sql::Connection> open_replica(std::uint32_t shard, std::size_t n);
 
-  // Returns what the caller types as the password, and asks once for each user; absent if it cannot be asked.
-  [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
+  // From now on, both ask for the same passwords only once. Call it before the first session is used.
+  void share_passwords(const Connector& other) { passwords_ = other.passwords_; }
 
   // Numbers the cluster's servers from 0. Shards with the same address, user and TLS settings are on the same server.
   [[nodiscard]] std::uint32_t server_of(std::uint32_t shard) const { return server_of_.at(shard); }
@@ -73,21 +71,18 @@ class Connector {
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
 
  private:
-  using Account = std::pair<std::string, std::string>;  // the address of the server, and the user
-
   [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
+  // Returns what the caller types as the password; absent if it cannot be asked.
+  [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   // Asks for a password if the account needs one and has none.
   [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
-  [[nodiscard]] bool needs_password(const Account& account);
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
-  std::mutex password_mutex_;                                    // guards the members below
-  std::set<Account> need_password_;                              // those that were refused without one
-  std::map<std::string, std::optional<std::string>> passwords_;  // as they were typed, by user
+  std::shared_ptr<Passwords> passwords_ = std::make_shared<Passwords>();
 };
 
 }  // namespace looseleaf::server

@@ -32,16 +32,12 @@ Shards::Shards(Cluster cluster, Options options)
           },
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_); }) {}
 
-Shards::Shards(Shards& original, sql::Rehearsal& rehearsal)
-    : Shards(original.cluster_, options_for_rehearsal(original)) {
-  sessions_.rehearse(rehearsal);
-}
-
-Options Shards::options_for_rehearsal(Shards& original) {
+std::unique_ptr<Shards> Shards::beside(const Shards& original) {
   Options options = original.options_;
   options.on_warning = nullptr;
-  options.ask_password = [&original](const std::string&) { return original.sessions_.connector().ask_password(0); };
-  return options;
+  auto other = std::make_unique<Shards>(original.cluster_, std::move(options));
+  other->sessions_.connector().share_passwords(original.sessions_.connector());
+  return other;
 }
 
 std::string Shards::head_query_of(std::span<const std::uint32_t> shards) const {

@@ -34,8 +34,8 @@ using server::shards_at_once;
 class Shards {
  public:
   Shards(Cluster cluster, Options options);
-  // The same cluster for a rehearsal, with sessions of its own. Both outlive it. It gives no warnings.
-  Shards(Shards& original, sql::Rehearsal& rehearsal);
+  // Returns the same cluster with sessions of its own. It gives no warnings, and asks for no password a second time.
+  [[nodiscard]] static std::unique_ptr<Shards> beside(const Shards& original);
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
@@ -84,7 +84,6 @@ class Shards {
   [[nodiscard]] std::shared_ptr<const Catalog> catalog(std::uint32_t shard, const base::Deadline& deadline);
 
  private:
-  [[nodiscard]] static Options options_for_rehearsal(Shards& original);
   enum class Known { check_again, trust };
   void check_identities(Known known);
   [[nodiscard]] std::string head_query_of(std::span<const std::uint32_t> shards) const;
