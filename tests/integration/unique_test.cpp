@@ -321,6 +321,24 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   CHECK(store.findings().empty());
 }
 
+TEST_CASE_FIXTURE(Unique, "a value kept by a row that a drop which died has left fails its write alone, and at once" *
+                              needs_failpoints) {
+  REQUIRE(write_one(0, R"("n":1)") == "stored");
+  cluster.die_at("drop.stop_writers:after@0", {"drop-index", "by_n", "--yes"});
+  REQUIRE(put_one(datastore, "{\"id\":\"" + id_of(0) + "\",\"n\":2}") == WriteStatus::stored);  // without the index
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(write({{1, R"("n":1)"}, {2, R"("n":3)"}, {5, R"("n":4)"}}) == "failed, stored, stored");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  const Error& error = *results[0].error;
+  CHECK(std::string(error.what()) ==
+        "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity");
+  CHECK(context_of(error, "shard") == "0");
+  CHECK(context_of(error, "holder") == id_of(0));
+  CHECK(contains(error.hint(), "run `looseleaf drop-index by_n` to finish that"));
+  REQUIRE(cluster.looseleaf({"drop-index", "by_n", "--yes"}).status == 0);
+  CHECK(write_one(1, R"("n":1)") == "stored");
+}
+
 TEST_CASE_FIXTURE(Unique, "a holder whose database belongs to another cluster fails the writes of its value alone") {
   CHECK(write_one(1, R"("n":4)") == "stored");
   Cluster other;

@@ -230,7 +230,7 @@ class BatchWriter {
     }
   }
 
-  // If the holders' shard cannot be asked soon, the other writes of the batch come first.
+  // If the holders' shard cannot be asked soon, or a row is there again, the other writes of the batch come first.
   void reject_or_wait(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
     const bool deferred = std::all_of(blocked.begin(), blocked.end(), [](const auto& b) { return b.item->deferred; });
     const auto patience = deferred ? deadline_.left() : std::min(deadline_.left(), wait_for_holder);
@@ -238,16 +238,21 @@ class BatchWriter {
                   {}, "retry");
     const std::uint32_t holder_shard = shard::shard_of(*blocked.front().row.holder, shards_.count());
     bool again = true;
+    std::vector<BlockedWrite> left = blocked;
     try {
       reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
       if (!deadline_.passed()) {
-        return;
+        std::erase_if(left, [](const BlockedWrite& b) { return b.item->cleared.insert(*b.row.holder).second; });
+      }
+      if (auto stays = why_rows_stay(shards_, catalog, left, deadline_)) {
+        failure = *std::move(stays);
+        again = false;
       }
     } catch (const Error& error) {
       failure = error;
       again = is_worth_a_retry(error) || !shards_.sessions().has_given_up(holder_shard);
     }
-    for (const BlockedWrite& write : blocked) {
+    for (const BlockedWrite& write : left) {
       if (!write.item->decided) {
         const Error with_place = with_holder(failure, catalog, write);
         write.item->holder_shard = holder_shard;

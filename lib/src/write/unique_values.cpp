@@ -1,6 +1,8 @@
 // Keeps two entities from having one value of a unique index.
 #include "write/unique_values.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -177,6 +179,29 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
   if (!holders.empty()) {
     reconcile::make_right(shards, shard::shard_of(holders.front(), shards.count()), holders, deadline);
   }
+}
+
+std::optional<Error> why_rows_stay(shard::Shards& shards, const shard::Catalog& catalog,
+                                   std::span<const BlockedWrite> blocked, const base::Deadline& deadline) {
+  if (std::all_of(blocked.begin(), blocked.end(), [](const BlockedWrite& write) { return write.item->decided; })) {
+    return std::nullopt;
+  }
+  const std::uint32_t shard = shard::shard_of(*blocked.front().row.holder, shards.count());
+  const shard::Catalog there = shard::read_shard(shards, shard, deadline, shard::load_catalog);
+  for (const BlockedWrite& write : blocked) {
+    const shard::CatalogIndex& index = catalog.indexes[write.row.wanted.catalog_position];
+    const shard::CatalogIndex* const same = there.find(index.definition.table);
+    if (same == nullptr || same->generation != index.generation || !same->maintained()) {
+      return Error(
+          ErrorCode::bad_index,
+          "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity",
+          shards.where(shard),
+          fmt::format("if the index is being dropped, run `looseleaf drop-index {0}` to finish that; if that shard was "
+                      "replaced, run `looseleaf create-index` with the definition of {0}; then put this again",
+                      index.definition.table));
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace looseleaf::write
