@@ -4,8 +4,12 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <looseleaf/datastore.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -125,6 +129,32 @@ TEST_CASE("values that move all the time end where they are in the original, als
     CHECK_MESSAGE(cleaned.status == 0, cleaned.err);
     CHECK_MESSAGE(!contains(cleaned.err, "missing from a ready index"), cleaned.err);
   }
+  pair.check_same();
+}
+
+TEST_CASE("an entity that is written all the time, and has given a value up, does not hold up the copy" *
+          needs_failpoints) {
+  const UniquePair pair;
+  check_status(pair.copy(), 0, {"wrote 12 versions"});
+  pair.set(10, 100);
+  pair.set(0, 10);
+  std::atomic<bool> done = false;
+  std::atomic<std::uint64_t> puts = 0;
+  std::jthread writer([&] {
+    Datastore datastore = Datastore::open(Cluster::load(pair.original.file()));
+    for (const auto begin = std::chrono::steady_clock::now();
+         !done && std::chrono::steady_clock::now() - begin < std::chrono::seconds(20); ++puts) {
+      datastore.put({entity(10, fmt::format(R"("n":100,"k":{})", puts.load()))});
+    }
+  });
+  wait_until("it is written after the other one", [&] { return puts > 0; });
+  const auto begin = std::chrono::steady_clock::now();
+  check_status(pair.original.start(pair.copy_command(), {}, "put.fence:before@1=sleep:300").wait(), 0, {"wrote "});
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
+  done = true;
+  writer.join();
+  CHECK(puts > 10);
+  check_status(pair.copy(), 0, {"wrote "});
   pair.check_same();
 }
 

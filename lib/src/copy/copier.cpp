@@ -152,13 +152,8 @@ void Copier::on_result(const WriteResult& result) {
       gave_up_ = false;
     } else if (rejected && result.error->code() == ErrorCode::corrupt) {
       leave_out(*result.id, *result.error);
-    } else if (result.error && result.error->code() == ErrorCode::frozen) {
-      throw taken_over();
     } else if (result.error) {
-      Error error = *result.error;
-      error.with("id", to_string(*result.id)).with("cluster", "the other one");
-      shard::of_other_store(error, target_.shards());
-      throw error;
+      throw_error_of(result);
     } else {
       const std::lock_guard lock(mutex_);
       ++report_.written;
@@ -168,6 +163,16 @@ void Copier::on_result(const WriteResult& result) {
   } catch (...) {
     fail(std::current_exception());
   }
+}
+
+void Copier::throw_error_of(const WriteResult& result) {
+  if (result.error->code() == ErrorCode::frozen) {  // it has another token
+    throw taken_over();
+  }
+  Error error = *result.error;
+  error.with("id", to_string(*result.id)).with("cluster", "the other one");
+  shard::of_other_store(error, target_.shards());
+  throw error;
 }
 
 void Copier::leave_out(const Uuid& id, const Error& reason) {
@@ -195,9 +200,11 @@ void Copier::settle_one(std::uint32_t shard, std::uint64_t page) {
 // there has a unique value that was given to this one in between: the feed delivers only the latest versions. So the
 // entity is deleted here, too, and what the original has now is put. Meanwhile a later version may come from the feed:
 // this is repeated until the original has not changed since it was read. Then what was put is its last version, or a
-// later one comes from the feed. If it has not changed and another entity is in its way here, that one has given the
-// value up in the original, and its later version does not count as delivered yet. So it is deleted and put in the same
-// way first. Entities that have swapped values are all absent for a moment. Returns false if the run ends before.
+// later one comes from the feed. A later version that the feed has not read by then comes anyway, so an entity that is
+// written all the time holds nothing up. If it has not changed and another entity is in its way here, that one has
+// given the value up in the original, and its later version does not count as delivered yet. So it is deleted and put
+// in the same way first. Entities that have swapped values are all absent for a moment. Returns false if the run ends
+// before.
 bool Copier::replace(const Uuid& refused) {
   std::vector<Uuid> waiting = {refused};  // each waits for the next one
   while (!waiting.empty()) {
@@ -211,6 +218,9 @@ bool Copier::replace(const Uuid& refused) {
     const auto holder = result.holder ? read_original(*result.holder) : std::nullopt;
     const std::optional<shard::EntityRow> now = read_original(id);
     if (now.has_value() != row.has_value() || (now && now->updated != row->updated)) {
+      if (now && is_yet_to_come(*now)) {
+        waiting.pop_back();
+      }
       continue;
     }
     if (!result.error) {
@@ -226,6 +236,14 @@ bool Copier::replace(const Uuid& refused) {
   const std::lock_guard lock(mutex_);
   ++report_.written;
   return true;
+}
+
+// Returns true if the feed has not read this version yet, and will deliver it or a later one.
+bool Copier::is_yet_to_come(const shard::EntityRow& row) {
+  const std::uint32_t shard = shard::shard_of(row.id, original_.count());
+  const std::lock_guard lock(mutex_);
+  const auto& reading = progress_[shard].reading;
+  return !reading || shard::StampPlace{row.updated, row.added_id} > reading->place;
 }
 
 // Throws if the original has the same unique values in both entities, which no copy can have: an index that is building
@@ -281,7 +299,7 @@ WriteResult Copier::write(const Uuid& id, const std::optional<std::string>& body
   writer_.write_batch({&*write, 1}, target_.shards().deadline());
   note_if_found_done(result);
   if (result.error && result.error->code() != ErrorCode::refused) {
-    throw Error(*result.error);
+    throw_error_of(result);
   }
   return result;
 }

@@ -71,9 +71,11 @@ class Copier : public feed::Reader {
   };
 
   void on_result(const WriteResult& result);
+  [[noreturn]] void throw_error_of(const WriteResult& result);
   void leave_out(const Uuid& id, const Error& reason);
   void settle_one(std::uint32_t shard, std::uint64_t page);
   [[nodiscard]] bool replace(const Uuid& refused);
+  [[nodiscard]] bool is_yet_to_come(const shard::EntityRow& row);
   void require_other_values(const WriteResult& refused, const shard::EntityRow& row,
                             const std::optional<shard::EntityRow>& holder);
   [[nodiscard]] std::optional<shard::EntityRow> read_original(const Uuid& id);

@@ -40,6 +40,8 @@ constexpr auto short_round = std::chrono::seconds(1);
 constexpr int most_rounds = 60;
 constexpr std::chrono::seconds longest_limit = std::chrono::hours(1);
 constexpr std::chrono::seconds tolerable_lag = std::chrono::seconds(30);  // of a trigger, before writers wait for it
+constexpr const char* nobody_runs_it =
+    "no process runs it: let `looseleaf trigger run` catch up, or `looseleaf trigger drop` it";
 constexpr auto nap = std::chrono::milliseconds(20);
 
 Error stopped() {
@@ -197,8 +199,7 @@ class Move {
   void require_no_late_trigger(std::chrono::seconds tolerable) {
     const auto late = late_trigger();
     if (late && late->shard.holder.empty()) {
-      throw is_behind(*late,
-                      "no process runs it: let `looseleaf trigger run` catch up, or `looseleaf trigger drop` it");
+      throw is_behind(*late, nobody_runs_it);
     }
     if (late && late->shard.lag > tolerable) {
       throw is_behind(*late, "wait until it has caught up: `looseleaf trigger list` shows it");
@@ -242,12 +243,10 @@ class Move {
 
   // Not while writers wait: each shard waits for the statements that use its table.
   void announce() {
-    shard::for_each_shard(original_, [&](std::uint32_t shard) {
-      if (control_.stop) {
-        throw stopped();
-      }
-      shard::announce_move(original_, shard);
-    });
+    shard::announce_move(original_, [this] { return control_.stop.load(); });
+    if (control_.stop) {
+      throw stopped();
+    }
   }
 
   // Copies and compares what has changed, in rounds, until a round is short, or does not become shorter.
@@ -410,7 +409,9 @@ class Move {
         throw stopped();
       }
       if (Clock::now() >= until || late->shard.holder.empty()) {
-        throw is_behind(*late, "run the command again when it keeps up, or use a longer --freeze-limit");
+        throw is_behind(*late, late->shard.holder.empty()
+                                   ? nobody_runs_it
+                                   : "run the command again when it keeps up, or use a longer --freeze-limit");
       }
       std::this_thread::sleep_for(nap);
     }

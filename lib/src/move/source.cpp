@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "job/jobs.hpp"
 #include "shard/move_announcement.hpp"
 #include "shard/steps.hpp"
@@ -94,7 +95,9 @@ void Source::require_may_freeze() {
 
 Access Source::access(AccessState state, std::chrono::seconds limit) const {
   const std::string name = shard::name_of_cluster(other_);
-  const std::string where = file_.empty() ? name : fmt::format("{} ({})", name, file_);
+  constexpr std::size_t longest = 900;  // bytes; the column has room for a little more
+  const bool fits = !file_.empty() && file_.size() <= longest && base::is_utf8(file_);
+  const std::string where = fits ? fmt::format("{} ({})", name, file_) : name;
   return {.state = state,
           .token = token_,
           .reason = state == AccessState::moving ? "to " + where : where,
@@ -166,7 +169,7 @@ void Source::mark() {
     }
   });
   // Before anybody writes to the other cluster: a server may have forgotten it, or somebody may have taken it back.
-  shard::for_each_shard(shards_, [&](std::uint32_t shard) { shard::announce_move(shards_, shard); });
+  shard::announce_move(shards_, [] { return false; });
 }
 
 // Before the decision, any order will do: this process decides nothing any more. So the shards on which writers wait
