@@ -42,9 +42,11 @@ void print_conflicts(const BackfillReport& report) {
     }
     print_error(Error(
         ErrorCode::refused, "a unique index stays building: several entities have the same values", std::move(context),
-        fmt::format("change or delete all but one of each, then run `looseleaf backfill {0}`{1}; until then no other "
-                    "entity can take any of these values, unless you give the index up: `looseleaf drop-index {0}`",
-                    index, all)));
+        fmt::format(
+            "change or delete all but one of each, at best those that are named first, then run `looseleaf "
+            "backfill {0}`{1}; the one named second keeps others from taking the value, unless you give the index "
+            "up: `looseleaf drop-index {0}`",
+            index, all)));
   }
 }
 

@@ -1,4 +1,5 @@
-// The named lock of a job: what becomes of sessions that asked for it, and of a lock whose session is lost.
+// The named lock of a job: what becomes of sessions that asked for it, and of a lock whose session is lost. And the
+// sessions by which a job knows that no server has died.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -6,12 +7,17 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/text.hpp"
 #include "job/jobs.hpp"
+#include "shard/durability.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -123,6 +129,18 @@ TEST_CASE("a job that cannot end its former session says so, and goes on when th
   static_cast<void>(admin->query(fmt::format("SELECT RELEASE_LOCK('{}')", own_lock(lock))));
   lock.keep_alive();
   CHECK(!holder(*admin, own_lock(lock)).empty());
+}
+
+TEST_CASE("a lock that somebody holds is not taken for a server that has died") {
+  const StoreFixture fixture;
+  shard::Shards shards = fixture.shards();
+  shard::CrashDetector detector(shards);
+  std::optional<LockHolder> holder(std::in_place, fixture, 1, "SELECT * FROM looseleaf_progress FOR UPDATE");
+  const std::jthread release([&] {
+    std::this_thread::sleep_for(3s);  // longer than a session waits for a lock
+    holder.reset();
+  });
+  CHECK(detector.make_durable());
 }
 
 TEST_CASE("an update does not wait for the sessions of others that are at work, because its lock only saves work") {

@@ -152,52 +152,48 @@ class Backfill {
       return;
     }
     present_.resize(record_->grid().ranges());
-    for (std::size_t range = 0; range < present_.size(); ++range) {
-      for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    std::mutex mutex;
+    job_.for_each_shard([&](std::uint32_t shard) {
+      for (std::size_t range = 0; range < present_.size(); ++range) {
         job_.pace(shard, 0);
-        present_[range] += shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        const auto count = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           return shard::count_ids(database, record_->grid().range(range));
         });
+        const std::lock_guard lock(mutex);
+        present_[range] += count;
       }
-    }
+    });
   }
 
   // The scan may have read an entity before a change that came after the barrier was taken. Therefore this function
   // reconciles everything that changed since then.
   void reconcile_changed() {
     job_.progress().begin("reconcile");
-    for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
+    reconciled_until_ = barriers_;
+    std::mutex mutex;
+    job_.for_each_shard([&](std::uint32_t shard) {
       const Step step(steps::backfill_reconcile, shard);
       if (step.left_out()) {
-        continue;
+        return;
       }
       const base::Stamp from = barriers_[shard];
       const base::Stamp until = shard::take_barrier(shards_, shard, shards_.deadline());
-      reconciled_until_.resize(shards_.count());
       reconciled_until_[shard] = until;
       scan::for_changed(shards_, shard, from, until, [&](const std::vector<Uuid>& ids, base::Stamp reached) {
         repair(shard, ids);
         job_.progress().expect(shard, static_cast<std::uint64_t>(until.micros - from.micros),
                                static_cast<std::uint64_t>(until.micros - reached.micros));
+        const std::lock_guard lock(mutex);
         report_.reconciled += ids.size();
         if (record_) {
           record_->add_changed(ids);
         }
       });
-    }
+    });
   }
 
-  // Only of the indexes that are filled: others may be damaged, or be many.
   void repair(std::uint32_t shard, std::span<const Uuid> ids) {
-    std::set<std::pair<std::string, std::uint64_t>> indexes;
-    for (const FillTarget& target : targets_) {
-      indexes.emplace(target.definition.table, target.generation);
-    }
-    const reconcile::Selection only(std::move(indexes));
-    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
-      job_.pace(shard, some.size());
-      reconcile::reconcile_in_slices(shards_, job_, shard, some, reconcile::ReconcileMode::repair, only);
-    });
+    reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair, selection_of(targets_));
   }
 
   // The indexes become ready only after a pass that compared every one of them and found nothing missing. In addition,
@@ -378,7 +374,7 @@ class Backfill {
   std::vector<FillTarget> targets_;
   std::vector<std::unique_ptr<ShardFill>> fills_;  // by shard
   std::vector<base::Stamp> barriers_;              // by shard; each was taken before the shard's scan
-  std::vector<base::Stamp> reconciled_until_;      // by shard; empty if that step was left out
+  std::vector<base::Stamp> reconciled_until_;      // by shard; as in barriers_ if that step was left out
   std::optional<shard::CrashDetector> crash_detector_;
   std::optional<ScanRecord> record_;    // covers the reads made while the crash detector existed
   std::vector<std::uint64_t> present_;  // number of entities in each range of the record's grid, after the scan

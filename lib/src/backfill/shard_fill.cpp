@@ -310,9 +310,22 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
   }
   // Another row conflicts in a UNIQUE table, and only reconcile may delete it.
   if (!blocked.empty()) {
-    reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
-                                   reconcile::ReconcileMode::repair);
+    const auto report =
+        reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
+                                       reconcile::ReconcileMode::repair, selection_of(targets_));
+    for (const reconcile::Difference& difference : report.differences) {
+      if (difference.kind == FindingKind::conflict) {
+        warn_of_conflict(difference);
+      }
+    }
   }
+}
+
+// Now, because the end may be hours away. Once for each index: the report names examples.
+void ShardFill::warn_of_conflict(const reconcile::Difference& conflict) const {
+  shards_.warnings().give({"entities have the same values in a unique index, which stays building unless they change",
+                           {{"index", conflict.table}},
+                           "find out why meanwhile; this backfill names examples when it ends"});
 }
 
 std::set<std::uint32_t> ShardFill::shards_of(const Slice& slice) {
@@ -347,10 +360,16 @@ void ShardFill::lock_fence(const sql::Database& database) {
 void ShardFill::advance(const sql::Database& database, const std::vector<job::JobRow>& cursors) const {
   const Step step(steps::backfill_advance, shard_);
   for (const job::JobRow& row : cursors) {
-    if (!job::advance_job(database, row)) {
-      throw Error(ErrorCode::busy, "another process took over the backfill", {{"index", row.table}},
-                  "run `looseleaf status` to see which one; the index is not damaged");
+    if (job::advance_job(database, row)) {
+      continue;
     }
+    if (!job::lock_job(database, row.job, row.table)) {
+      throw Error(ErrorCode::bad_index, "the index was set back during its backfill, because a shard has lost its rows",
+                  {{"index", row.table}},
+                  "run `looseleaf create-index` with its definition, and then `looseleaf backfill` again");
+    }
+    throw Error(ErrorCode::busy, "another process took over the backfill", {{"index", row.table}},
+                "run `looseleaf status` to see which one; the index is not damaged");
   }
 }
 

@@ -73,6 +73,7 @@ class ShardFill {
   void gather(shard::EntityRow& entity);
   // Inserts the gathered rows, and moves the cursors once all of them are inserted.
   void store_gathered();
+  void warn_of_conflict(const reconcile::Difference& conflict) const;
   // The rows that one transaction inserts: on each index shard some rows of some indexes, in order.
   using Slice = std::map<std::uint32_t, std::vector<std::pair<std::size_t, std::span<const shard::IndexEntry>>>>;
   [[nodiscard]] std::vector<Slice> sorted_slices();

@@ -16,8 +16,7 @@ namespace looseleaf::backfill {
 namespace {
 
 // Returns why the index cannot be filled; absent if it can.
-std::optional<Error> refuse(shard::Shards& shards, const std::string& table,
-                            const shard::IndexEverywhere& everywhere) {
+std::optional<Error> refuse(shard::Shards& shards, const std::string& table, const shard::IndexEverywhere& everywhere) {
   if (!everywhere.in_any_catalog()) {
     return shard::no_such_index(shards, table);
   }
@@ -72,7 +71,28 @@ std::optional<FillTarget> find_target(shard::Shards& shards, const std::vector<s
   return FillTarget{everywhere.on_shard.front()->definition, *everywhere.generation()};
 }
 
+// Returns the token of the locks.
+std::uint64_t take_locks(job::Job& job, const std::vector<std::string>& tables, bool named) {
+  try {
+    return job.take_lock(job::backfill_job, tables).token();
+  } catch (Error& error) {
+    if (error.code() == ErrorCode::busy && !named && tables.size() > 1) {
+      error.with_hint(fmt::format("{}; to fill others meanwhile, name them, as in `looseleaf backfill {}`",
+                                  error.hint(), fmt::join(tables, " ")));
+    }
+    throw;
+  }
+}
+
 }  // namespace
+
+reconcile::Selection selection_of(const std::vector<FillTarget>& targets) {
+  std::set<std::pair<std::string, std::uint64_t>> indexes;
+  for (const FillTarget& target : targets) {
+    indexes.emplace(target.definition.table, target.generation);
+  }
+  return reconcile::Selection(std::move(indexes));
+}
 
 std::vector<FillTarget> find_targets(shard::Shards& shards, const BackfillOptions& options, job::Job& job,
                                      BackfillReport& report) {
@@ -90,7 +110,7 @@ std::vector<FillTarget> find_targets(shard::Shards& shards, const BackfillOption
   if (building.empty()) {
     return targets;
   }
-  const std::uint64_t token = job.take_lock(job::backfill_job, building).token();
+  const std::uint64_t token = take_locks(job, building, named);
   // Until this run got the lock, another one may have filled an index, or dropped it.
   catalogs = shard::read_catalogs(shards, shards.deadline());
   for (const std::string& table : building) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "job/job.hpp"
+#include "reconcile/difference.hpp"
 #include "shard/shards.hpp"
 
 namespace looseleaf::backfill {
@@ -17,6 +18,9 @@ struct FillTarget {
   std::uint64_t generation = 0;
   std::uint64_t token = 0;  // token of this run, as in its rows of the progress table
 };
+
+// What a backfill may repair. Other indexes may be damaged, or be many.
+[[nodiscard]] reconcile::Selection selection_of(const std::vector<FillTarget>& targets);
 
 // Returns the building indexes among `options.tables`, or among all indexes if none is named, and takes their locks for
 // `job`. Adds to `report` what needs no filling (only if named) and what cannot be filled. Throws Error(bad_index) if

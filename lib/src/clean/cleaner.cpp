@@ -158,7 +158,6 @@ void Cleaner::handle_records(std::uint32_t shard) {
       return shard::read_cleanup_ids(database, some);
     });
     shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
-      job_.pace(shard, slice.size());
       repair(shard, *catalog, slice);
       count_checked(slice.size());
       job_.progress().advance(shard, slice.size());
@@ -385,7 +384,6 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
 bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before) {
   bool all_settled = true;
   shard::in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
-    job_.pace(shard, 0);
     const Purged purged = clean::purge(shards_, job_, shard, batch, before);
     all_settled = all_settled && purged.all_settled;
     const std::lock_guard lock(mutex_);

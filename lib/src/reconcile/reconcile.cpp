@@ -333,7 +333,12 @@ ReconcileReport reconcile_batch(shard::Shards& shards, std::uint32_t entity_shar
     return report;
   }
   const auto blocked = find_holders(shards, first.catalog(), first.left(), deadline);
-  clear(shards, look_at_holders(shards, first.catalog(), blocked, deadline).free, deadline, only);
+  const auto free = look_at_holders(shards, first.catalog(), blocked, deadline).free;
+  if (free.empty() && blocked.size() == first.left().size()) {  // so another attempt would be in vain
+    report_conflicts(shards, first, mode, deadline, report);
+    return report;
+  }
+  clear(shards, free, deadline, only);
   Reconciliation again(shards, entity_shard, batch, mode, deadline, only);
   static_cast<void>(again.run());
   report_conflicts(shards, again, mode, deadline, report);
@@ -365,7 +370,7 @@ ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::u
   const auto checkpoint = [&] { job.checkpoint(entity_shard); };
   ReconcileReport report;
   shard::in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
-    checkpoint();
+    job.pace(entity_shard, part.size());
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;
     try {

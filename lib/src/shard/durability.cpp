@@ -7,6 +7,8 @@
 #include "base/random.hpp"
 #include "shard/steps.hpp"
 #include "shard/writable.hpp"
+#include "sql/errors.hpp"
+#include "sql/retry.hpp"
 #include "sql/transaction.hpp"
 
 namespace looseleaf::shard {
@@ -37,7 +39,7 @@ void make_durable(const sql::Database& database, std::uint32_t shard) {
   transaction.commit();
 }
 
-CrashDetector::CrashDetector(Shards& shards) {
+CrashDetector::CrashDetector(Shards& shards) : timeout_(shards.sessions().connector().timeout()) {
   const base::Deadline deadline = shards.deadline();
   for (const auto& here : shards_by_server(shards)) {
     sessions_.push_back(shards.connect(here.front(), deadline, Purpose::pinned));
@@ -58,15 +60,22 @@ bool CrashDetector::make_durable() {
 }
 
 bool CrashDetector::on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work) {
-  try {
-    for (std::size_t server = 0; !lost_ && server < sessions_.size(); ++server) {
-      work(*sessions_[server], sessions_[server].shard());
+  const base::Deadline deadline(timeout_);
+  sql::Backoff backoff;
+  for (std::size_t server = 0; !lost_ && server < sessions_.size();) {
+    const sql::Database& database = *sessions_[server];
+    try {
+      work(database, sessions_[server].shard());
+      ++server;
+    } catch (const sql::ServerError& error) {
+      if (!error.retryable()) {
+        throw;
+      }
+      lost_ = database->broken() || error.error_class() != sql::ErrorClass::conflict || deadline.passed();
+      if (!lost_) {
+        backoff.wait(deadline);
+      }
     }
-  } catch (const sql::ServerError& error) {
-    if (!error.retryable()) {
-      throw;
-    }
-    lost_ = true;
   }
   return !lost_;
 }

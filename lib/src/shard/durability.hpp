@@ -40,8 +40,10 @@ class CrashDetector {
   [[nodiscard]] bool make_durable();
 
  private:
+  // A conflict says nothing of a session that lives, so the work is tried again until the timeout.
   bool on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work);
 
+  const std::chrono::milliseconds timeout_;
   std::vector<Lease> sessions_;  // one for each server
   bool lost_ = false;
   std::chrono::steady_clock::time_point kept_alive_ = std::chrono::steady_clock::now();

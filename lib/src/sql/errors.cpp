@@ -149,8 +149,10 @@ std::string_view hint_of(ErrorClass error_class) {
     case ErrorClass::failing_over:
       return "name the writable server in the cluster file, or end its read_only mode";
     case ErrorClass::table_gone:
-      return "if the shard has moved, use the current cluster file; if the table of an index was dropped by hand, run "
-             "`looseleaf drop-index` and create the index again; restore another table from a backup";
+      return "if the shard has moved, use the current cluster file; if a lost shard was replaced, run `looseleaf "
+             "create-index` with all definitions; if the table of an index was dropped by hand, run `looseleaf "
+             "drop-index` "
+             "and create the index again; restore another table from a backup";
     default:
       return "";
   }

@@ -222,13 +222,7 @@ class Verification {
 
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
-    std::vector<reconcile::Difference> differences;
-    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> some) {
-      job_.pace(shard, some.size());
-      auto found = reconcile::reconcile_in_slices(shards_, job_, shard, some, mode, verified_).differences;
-      std::move(found.begin(), found.end(), std::back_inserter(differences));
-    });
-    return differences;
+    return reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode, verified_).differences;
   }
 
   static std::set<Uuid> entities_of(const std::set<reconcile::Difference>& differences) {
