@@ -200,9 +200,9 @@ TEST_CASE("backfill --all lists all entities with the same values, and without i
   check_status(cluster.looseleaf({"create-index", cluster.directory().write("by_n.json", by_n_unique)}), 0,
                {"created by_n"});
   const cli::ProcessResult some = cluster.looseleaf({"backfill"});
-  check_status(
-      some, 1,
-      {"  rows: 25\n", "  values: ... 5 more\n", "; `looseleaf backfill by_n --all` lists all of them; until then"});
+  check_status(some, 1,
+               {"  rows: 25\n", "  values: ... 5 more\n",
+                "; `looseleaf backfill by_n --all` lists all of them; the one named second"});
   CHECK(times("] in ", some.err) == 20);
   const cli::ProcessResult all = cluster.looseleaf({"backfill", "--all"});
   check_status(all, 1, {"  rows: 25\n", "then run `looseleaf backfill by_n`; the one named second"});

@@ -7,17 +7,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <thread>
-#include <utility>
 
 #include "base/text.hpp"
 #include "job/jobs.hpp"
 #include "shard/durability.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
-#include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -135,12 +131,14 @@ TEST_CASE("a lock that somebody holds is not taken for a server that has died") 
   const StoreFixture fixture;
   shard::Shards shards = fixture.shards();
   shard::CrashDetector detector(shards);
-  std::optional<LockHolder> holder(std::in_place, fixture, 1, "SELECT * FROM looseleaf_progress FOR UPDATE");
-  const std::jthread release([&] {
-    std::this_thread::sleep_for(3s);  // longer than a session waits for a lock
-    holder.reset();
+  const TestCluster& store = fixture.cluster;
+  cli::Process backup = start({store.client(), "--defaults-file=" + store.defaults_file(), "-S", store.socket(1), "-e",
+                               "FLUSH TABLES WITH READ LOCK; SELECT SLEEP(4)"});  // longer than a session waits
+  wait_until("it is held", [&] {
+    return contains(store.sql(1, "SELECT info FROM information_schema.processlist"), "SELECT SLEEP(4)\n");
   });
   CHECK(detector.make_durable());
+  static_cast<void>(backup.wait());
 }
 
 TEST_CASE("an update does not wait for the sessions of others that are at work, because its lock only saves work") {
