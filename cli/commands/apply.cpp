@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,10 +35,11 @@ struct ApplyArguments {
 
 // What there is to do, or was done.
 struct Work {
-  std::vector<IndexDefinition> wanted;  // missing or building
-  std::vector<std::string> missing;     // tables
-  std::vector<std::string> extra;       // tables that no definition declares, and that stay
-  std::vector<std::string> dropped;     // those that are dropped
+  std::vector<IndexDefinition> wanted;               // missing or building
+  std::vector<std::string> missing;                  // tables
+  std::vector<std::string> extra;                    // tables that no definition declares, and that stay
+  std::vector<std::string> dropped;                  // those that are dropped
+  std::map<std::string, std::uint64_t> generations;  // of the tables that no definition declares
 };
 
 // Throws for the first index that apply cannot make what the folder declares.
@@ -65,6 +68,7 @@ Work find_work(const Datastore& store, const DefinitionFolder& folder) {
     const auto file = folder.files.find(index.table);
     if (file == folder.files.end()) {
       work.extra.push_back(index.table);
+      work.generations.emplace(index.table, index.generation);
       continue;
     }
     refuse(index, file->second);
@@ -77,6 +81,19 @@ Work find_work(const Datastore& store, const DefinitionFolder& folder) {
     }
   }
   return work;
+}
+
+// Returns those to drop that are still there. While others were filled, another process may have dropped some, or made
+// other indexes of the same names.
+std::vector<std::string> still_to_drop(const Datastore& store, const DefinitionFolder& folder, const Work& work) {
+  std::vector<std::string> tables;
+  for (const DeclaredIndex& index : store.compare_definitions(folder.definitions)) {
+    if (std::find(work.dropped.begin(), work.dropped.end(), index.table) != work.dropped.end() &&
+        work.generations.at(index.table) == index.generation) {
+      tables.push_back(index.table);
+    }
+  }
+  return tables;
 }
 
 void print_result(const ApplyArguments& options, const DefinitionFolder& folder, const Work& work, const Json& created,
@@ -143,7 +160,7 @@ ExitStatus run(const ApplyArguments& options, const Globals& globals) {
     return print_dry_run(options, folder, work, store, globals);
   }
   if (asks && !work.dropped.empty() && !agrees_to_drop(work.dropped)) {
-    print_result({}, folder, {.wanted = {}, .missing = {}, .extra = work.dropped, .dropped = {}},
+    print_result({}, folder, {.wanted = {}, .missing = {}, .extra = work.dropped, .dropped = {}, .generations = {}},
                  {{"building", Json::array()}}, globals);
     print_note("nothing was changed");
     return ExitStatus::negative;
@@ -154,6 +171,9 @@ ExitStatus run(const ApplyArguments& options, const Globals& globals) {
                   {{"indexes", fmt::format("{}", fmt::join(work.dropped, ", "))}},
                   "make it ready, as said above, and run the command again");
     work.extra = std::exchange(work.dropped, {});
+  }
+  if (!work.dropped.empty()) {
+    work.dropped = still_to_drop(store, folder, work);
   }
   drop_indexes(store, work.dropped, {}, globals);
   print_result(options, folder, work, created.summary, globals);

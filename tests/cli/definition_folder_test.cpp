@@ -125,6 +125,22 @@ TEST_CASE("apply --prune drops what is extra, and asks or wants --yes") {
   check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"1 index: all are as declared\n"});
 }
 
+TEST_CASE("apply --prune does not drop what another process has dropped, or made anew, while it filled indexes" *
+          needs_failpoints) {
+  const TestCluster cluster = with_old_index();
+  create_index(cluster, with_table("by_older"));
+  const TemporaryDirectory folder;
+  folder.write("m.json", with_table("by_m"));
+  folder.write("n.json", by_n);
+  cli::Process apply = cluster.stop_at("backfill.publish:before@0", {"apply", folder.path(), "--prune", "--yes"});
+  check_status(cluster.looseleaf({"drop-index", "by_old", "by_older", "--yes"}), 0, {"dropped by_old\n"});
+  create_index(cluster, with_table("by_older"));
+  const cli::ProcessResult applied = resume(apply);
+  check_status(applied, 0, {"by_m: ready\n"});
+  CHECK(!contains(applied.err, "dropped"));
+  CHECK(contains(cluster.looseleaf({"status"}).out, "by_older"));
+}
+
 TEST_CASE("apply --prune drops nothing as long as an index that may replace it is not ready") {
   const TestCluster cluster = with_old_index();
   put_all(cluster, entity_lines(2, R"("k":1,"n":{0})"));

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <string>
@@ -114,7 +115,26 @@ TEST_CASE("catalogs that differ are shown, and converge") {
                 "ALTER TABLE by_n COMMENT = 'looseleaf generation 0000000000000001'");
     verify_compares_no_rows();
     check_status(cluster.looseleaf({"create-index", file}), 2,
-                 {"error: shards have different generations of this index\n", "hint: drop it"});
+                 {"error: shards have different generations of this index\n",
+                  "hint: run `looseleaf drop-index by_n` and create it again\n"});
+    check_status(cluster.looseleaf({"backfill", "by_n"}), 2,
+                 {"error: shards have different generations of this index\n", "  shard: 1\n",
+                  "hint: run `looseleaf drop-index by_n` and create it again\n"});
+    check_status(
+        cluster.looseleaf({"query", "by_n"}), 2,
+        {"error: index was dropped during the query\n",
+         "hint: run the query again; if that fails, too, `looseleaf status` shows which shards have another index"});
+    const std::string folder = cluster.directory().path() + "/definitions";
+    std::filesystem::create_directory(folder);
+    std::filesystem::copy(file, folder);
+    check_run(
+        cluster.looseleaf({"diff", folder}), 1,
+        fmt::format("different by_n shard 1 has another index of this name than the shards before it: drop it and "
+                    "create it again ({}/by_n.json)\n",
+                    folder),
+        {"looseleaf: 1 of 1 index is not as declared\n"});
+    check_status(cluster.looseleaf({"apply", folder}), 2,
+                 {"  difference: shard 1 has another index of this name", "hint: run `looseleaf drop-index by_n`"});
     check_status(cluster.looseleaf({"drop-index", "by_n", "--yes"}), 0, {"dropped by_n\n"});
     CHECK(rows_of(cluster, "information_schema.tables WHERE table_name = 'by_n' AND table_schema = DATABASE()") == 0);
     check_status(cluster.looseleaf({"create-index", file, "--backfill"}), 0, {"by_n: ready\n"});
@@ -164,7 +184,9 @@ TEST_CASE("a backfill that was only asleep writes nothing once another has taken
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   const std::string before = cluster.sql(1, "SELECT * FROM looseleaf_index");
   const cli::ProcessResult woken = resume(asleep);
-  CHECK_MESSAGE(woken.status == 3, woken.err);
+  check_status(woken, 3,
+               {"error: another process has filled the index meanwhile, or has set it back", "  index: by_n\n",
+                "hint: run `looseleaf status`; if the index is still building, run "});
   CHECK(cluster.sql(1, "SELECT * FROM looseleaf_index") == before);
   CHECK(rows_of(cluster, "by_n") == 400);
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});

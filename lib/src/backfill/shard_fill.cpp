@@ -364,9 +364,12 @@ void ShardFill::advance(const sql::Database& database, const std::vector<job::Jo
       continue;
     }
     if (!job::lock_job(database, row.job, row.table)) {
-      throw Error(ErrorCode::bad_index, "the index was set back during its backfill, because a shard has lost its rows",
-                  {{"index", row.table}},
-                  "run `looseleaf create-index` with its definition, and then `looseleaf backfill` again");
+      throw Error(
+          ErrorCode::busy,
+          "another process has filled the index meanwhile, or has set it back because a shard had lost its rows",
+          {{"index", row.table}},
+          "run `looseleaf status`; if the index is still building, run `looseleaf create-index` with its "
+          "definition, and then `looseleaf backfill` again");
     }
     throw Error(ErrorCode::busy, "another process took over the backfill", {{"index", row.table}},
                 "run `looseleaf status` to see which one; the index is not damaged");

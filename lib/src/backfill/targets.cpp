@@ -24,7 +24,11 @@ std::optional<Error> refuse(shard::Shards& shards, const std::string& table, con
     const auto& index = everywhere.on_shard[shard];
     Error::Context context = shards.where(shard);
     context.emplace(context.begin(), "index", table);
-    if (!index || index->generation != everywhere.generation()) {
+    if (index && index->generation != everywhere.generation()) {
+      return Error(ErrorCode::bad_index, "shards have different generations of this index", context,
+                   fmt::format("run `looseleaf drop-index {}` and create it again", table));
+    }
+    if (!index) {
       return Error(ErrorCode::bad_index, "index is not created on every shard", context,
                    "run `looseleaf create-index` with its definition again");
     }

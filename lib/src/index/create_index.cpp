@@ -52,7 +52,7 @@ void check(shard::Shards& shards, const IndexDefinition& definition, const Known
     }
     if (index && index->generation != everywhere.generation()) {
       Error error(ErrorCode::bad_index, "shards have different generations of this index", shards.where(shard),
-                  "drop it and create it again");
+                  fmt::format("run `looseleaf drop-index {}` and create it again", definition.table));
       throw error.with("index", definition.table);
     }
   }

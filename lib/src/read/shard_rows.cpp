@@ -298,10 +298,11 @@ void RowReader::check_states(shard::Lease& lease, std::span<const std::uint32_t>
 }
 
 Error RowReader::dropped() const {
-  return {ErrorCode::bad_index,
-          "index was dropped during the query",
-          {{"index", index_.definition.table}},
-          "run `looseleaf status` to list the indexes"};
+  return {
+      ErrorCode::bad_index,
+      "index was dropped during the query",
+      {{"index", index_.definition.table}},
+      "run the query again; if that fails, too, `looseleaf status` shows which shards have another index of this name"};
 }
 
 }  // namespace looseleaf::read

@@ -1,6 +1,8 @@
 // Compares a declared index with what the catalogs of all shards say of it.
 #include "shard/declared_index.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/definition_differences.hpp"
@@ -39,7 +41,7 @@ bool is_building(const IndexEverywhere& everywhere) {
 
 DeclaredIndex compare_with_catalogs(const std::string& table, const IndexDefinition* declared,
                                     const IndexEverywhere& everywhere) {
-  DeclaredIndex result{table, Kind::equal, {}, {}};
+  DeclaredIndex result{table, Kind::equal, {}, {}, everywhere.generation().value_or(0)};
   if (everywhere.is_being_dropped()) {
     result.kind = Kind::dropping;
     return result;
@@ -55,6 +57,10 @@ DeclaredIndex compare_with_catalogs(const std::string& table, const IndexDefinit
       result.shards.push_back(shard);
     } else if (result.differences.empty()) {
       result.differences = model::definition_differences(index->definition, *declared);
+      if (result.differences.empty() && index->generation != everywhere.generation()) {
+        result.differences.push_back(fmt::format(
+            "shard {} has another index of this name than the shards before it: drop it and create it again", shard));
+      }
     }
   }
   if (!result.differences.empty()) {
