@@ -94,8 +94,9 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Reads all entities, in no order. An entity that exists throughout is given exactly once; one that is deleted,
   // purged and put again meanwhile may be given twice. On return, and after an error, `report.position` says where
-  // changes() or another call continues. Calls `on_batch` from any thread, one call at a time, until it returns false.
-  // If it throws, the batch does not count as delivered. See feed.hpp.
+  // changes() or another call continues; it is empty if the call fails before it knows a position. Calls `on_batch`
+  // from any thread, one call at a time, until it returns false. If it throws, the batch does not count as delivered.
+  // See feed.hpp.
   void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                        FeedReport& report) const;
   // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the
