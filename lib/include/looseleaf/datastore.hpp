@@ -46,6 +46,8 @@ class LOOSELEAF_EXPORT Datastore {
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
+  // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
+  // range.
   ~Datastore();
 
   [[nodiscard]] std::uint32_t shard_count() const;
