@@ -181,10 +181,13 @@ class LOOSELEAF_EXPORT Datastore {
   void flush(JobControl& control, FlushReport& report);
   // Calls `on_write` for each refused write until it returns false.
   void list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const;
-  // Buffer them once more, so that the next flush() tries them again, or forget them. Without ids: all of them. Both
-  // return their number. `unknown` gets the ids that no refused write has.
-  std::uint64_t retry_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
-  std::uint64_t drop_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
+  // Buffer the refused writes with these ids once more, so that the next flush() tries them again, or forget them. Both
+  // return the number of these writes. `unknown` gets the ids that no refused write has.
+  std::uint64_t retry_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown = nullptr);
+  std::uint64_t drop_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown = nullptr);
+  // Do the same with all refused writes.
+  std::uint64_t retry_all_refused();
+  std::uint64_t drop_all_refused();
 
   // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads,
   // verify, clean and the feed go on; backfill and flush are refused. On return, every write that was acknowledged is
