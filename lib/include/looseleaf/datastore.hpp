@@ -40,14 +40,17 @@ namespace looseleaf {
 // open. A long job (backfill, clean, verify, copy, move, a trigger) keeps one or two of them to itself, and at the
 // default of 8 for each server only two are for this use. So give each job that runs beside another a Datastore of its
 // own, or raise the limit.
+//
+// Do not use or destroy a Datastore in a child process after fork(): the child would write to the connections of its
+// parent. Let the child open one of its own.
 class LOOSELEAF_EXPORT Datastore {
  public:
   // Reads the option files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
+  // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
+  // range.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
-  // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
-  // range.
   ~Datastore();
 
   [[nodiscard]] std::uint32_t shard_count() const;
@@ -159,8 +162,8 @@ class LOOSELEAF_EXPORT Datastore {
   [[nodiscard]] std::vector<IndexedEntity> explain(const std::string& json, Position start = {}) const;
 
   // Returns what indexes with these definitions would hold of a sample: the newest entities of each shard, about 1,000
-  // in all. The indexes need not exist. Entities that
-  // cannot be read are left out.
+  // in all. The indexes need not exist. Entities that cannot be read, and those that take more than 64 KiB as stored,
+  // are left out.
   [[nodiscard]] std::map<std::string, IndexingCounts> count_sample(
       const std::vector<IndexDefinition>& definitions) const;
 
