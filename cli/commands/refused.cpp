@@ -71,6 +71,15 @@ ExitStatus list(const Datastore& store, const RefusedArguments& options, const G
   return ExitStatus::done;
 }
 
+// Returns the number of writes that were meant. Adds the ids that no refused write has to `unknown`.
+std::uint64_t retry_or_drop(Datastore& store, const RefusedArguments& options, const std::vector<Uuid>& ids,
+                            std::vector<Uuid>& unknown) {
+  if (options.action == "retry") {
+    return options.all ? store.retry_all_refused() : store.retry_refused(ids, &unknown);
+  }
+  return options.all ? store.drop_all_refused() : store.drop_refused(ids, &unknown);
+}
+
 ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   const std::vector<Uuid> ids = check(options, globals);
   Datastore store = open_store(globals);
@@ -81,7 +90,7 @@ ExitStatus run(const RefusedArguments& options, const Globals& globals) {
   std::vector<Uuid> unknown;
   std::uint64_t count = 0;
   try {
-    count = retries ? store.retry_refused(ids, &unknown) : store.drop_refused(ids, &unknown);
+    count = retry_or_drop(store, options, ids, unknown);
   } catch (const Error& error) {
     // What the shards that answer had is buffered again. The flush names those that do not.
     if (retries && error.code() == ErrorCode::unavailable && flush_and_report(store, globals) == ExitStatus::failed) {

@@ -14,6 +14,7 @@
 #include "cli/report/key_names.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/text.hpp"
+#include "model/json/strict_json.hpp"
 
 namespace looseleaf::cli {
 namespace {
@@ -96,7 +97,21 @@ std::optional<std::string> boolean_of(std::string text) {
   return text == "true" || text == "false" ? std::optional(text) : std::nullopt;
 }
 
-// Returns the JSON of a text that is not empty; absent if it does not have the type.
+// Throws JsonFault for JSON that put would reject.
+bool is_json(const std::string& text) {
+  try {
+    static_cast<void>(model::parse_strict(text));
+    return true;
+  } catch (const model::JsonFault& fault) {
+    if (fault.kind != model::JsonFaultKind::syntax) {
+      throw;
+    }
+    return false;
+  }
+}
+
+// Returns the JSON of a text that is not empty; absent if it does not have the type. Throws JsonFault for JSON that put
+// would reject.
 std::optional<std::string> parse_cell(ColumnType type, const std::string& text) {
   switch (type) {
     case ColumnType::string:
@@ -110,7 +125,7 @@ std::optional<std::string> parse_cell(ColumnType type, const std::string& text) 
     case ColumnType::boolean:
       return boolean_of(text);
     case ColumnType::json:
-      return Json::accept(text) ? std::optional(on_one_line(text)) : std::nullopt;
+      return is_json(text) ? std::optional(on_one_line(text)) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -270,7 +285,12 @@ std::optional<std::string> CsvColumns::value_of(const Column& column, const CsvC
   if (column.type != ColumnType::string && !cell.quoted && cell.text == "null") {
     return "null";
   }
-  std::optional<std::string> value = parse_cell(column.type, cell.text);
+  std::optional<std::string> value;
+  try {
+    value = parse_cell(column.type, cell.text);
+  } catch (const model::JsonFault& fault) {
+    throw Reject{fault.what(), cell.position, {{"field", column.name}}, model::hint_for(fault, cell.text)};
+  }
   if (!value) {
     const TypeName& type = name_of(column.type);
     const bool is_string = column.type == ColumnType::string;

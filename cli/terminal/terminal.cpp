@@ -13,9 +13,9 @@
 namespace looseleaf::cli {
 namespace {
 
-using Range = std::pair<char32_t, char32_t>;
+using CharacterRange = std::pair<char32_t, char32_t>;
 
-constexpr std::array<Range, 6> escaped_ranges = {{
+constexpr std::array<CharacterRange, 6> escaped_ranges = {{
     {0x00, 0x1F},      // C0
     {0x7F, 0x9F},      // DEL and C1
     {0x61C, 0x61C},    // the Arabic letter mark
@@ -24,23 +24,24 @@ constexpr std::array<Range, 6> escaped_ranges = {{
     {0x2066, 0x2069},  // isolates
 }};
 
-constexpr std::array<Range, 4> narrow_ranges = {{{0x300, 0x36F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
+constexpr std::array<CharacterRange, 4> narrow_ranges = {
+    {{0x300, 0x36F}, {0x200B, 0x200D}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
 
-constexpr std::array<Range, 10> wide_ranges = {{{0x1100, 0x115F},
-                                                {0x2E80, 0xA4CF},
-                                                {0xAC00, 0xD7A3},
-                                                {0xF900, 0xFAFF},
-                                                {0xFE30, 0xFE6F},
-                                                {0xFF00, 0xFF60},
-                                                {0xFFE0, 0xFFE6},
-                                                {0x1F300, 0x1F64F},
-                                                {0x1F900, 0x1F9FF},
-                                                {0x20000, 0x3FFFD}}};
+constexpr std::array<CharacterRange, 10> wide_ranges = {{{0x1100, 0x115F},
+                                                         {0x2E80, 0xA4CF},
+                                                         {0xAC00, 0xD7A3},
+                                                         {0xF900, 0xFAFF},
+                                                         {0xFE30, 0xFE6F},
+                                                         {0xFF00, 0xFF60},
+                                                         {0xFFE0, 0xFFE6},
+                                                         {0x1F300, 0x1F64F},
+                                                         {0x1F900, 0x1F9FF},
+                                                         {0x20000, 0x3FFFD}}};
 
 template <typename Ranges>
 bool is_in(const Ranges& ranges, char32_t value) {
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return value >= range.first && value <= range.second; });
+                     [&](const CharacterRange& range) { return value >= range.first && value <= range.second; });
 }
 
 struct CodePoint {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <looseleaf/datastore.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -121,6 +122,8 @@ TEST_CASE("a buffered write whose id exists by then with another text is refused
       cluster.looseleaf({"refused", "drop", id_of(1)}), 1,
       {"error: no refused write has this id\n", "hint: `looseleaf refused list` shows those that there are\n"});
   check_status(cluster.looseleaf({"refused", "drop"}), 2, {"error: no writes are named\n", "--all"});
+  Datastore store = Datastore::open(Cluster::load(cluster.file()));
+  CHECK(store.retry_refused({}) + store.drop_refused({}) == 0);  // none, and not all
   check_run(cluster.looseleaf({"refused", "drop", id_of(7), id_of(8)}), 1, "",
             {"warning: no refused write has this id\n", "  id: " + id_of(8) + "\n", "dropped 1 refused write\n"});
   check_run(cluster.looseleaf({"refused", "list"}), 0, "", {"no write is refused\n"});

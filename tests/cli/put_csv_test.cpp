@@ -138,12 +138,25 @@ TEST_CASE("what the store refuses of CSV is reported with its line, and is in th
                               "id,u,j\n" + wrong + ",\n" + bad_json + "\nno id,x,\n"),
             1, "",
             {"error: an immutable property would change\n  line: 2\n  column: 1\n", "id: " + id_of(1) + "\n",
-             "error: duplicate key\n  line: 3\n  column: 1\n", "a cell does not have its column's type\n  line: 4\n",
-             "  field: id\n  type: uuid\n"});
+             "error: duplicate key\n  line: 3\n  column: 36\n  field: j\nhint: keep one",
+             "a cell does not have its column's type\n  line: 4\n", "  field: id\n  type: uuid\n"});
   CHECK(contains(read_text(rejects), "id,u,j\n"));
   for (const std::string& line : {wrong + ",\n", bad_json + "\n", std::string("no id,x,\n")}) {
     CHECK(contains(read_text(rejects), line));
   }
+}
+
+TEST_CASE("a cell of type json that put would reject is reported with its column") {
+  const TestCluster cluster = initialised();
+  const std::string deep = std::string(129, '[') + std::string(129, ']');
+  check_run(
+      cluster.looseleaf({"put", "--csv", "--types", "j=json"},
+                        "a,j\nx," + deep + "\nx,[1 2]\n" + std::string("x,1\0 2\n", 7) + "x,\"\"\"\\ud800\"\"\"\n"),
+      1, "",
+      {"error: nested too deeply\n  line: 2\n  column: 3\n  field: j\nhint: nest at most 128",
+       "error: a cell does not have its column's type\n  line: 3\n  column: 3\n  field: j\n  type: json\nhint: ",
+       "error: a cell does not have its column's type\n  line: 4\n  column: 3\n  field: j\n",
+       "error: lone surrogate\n  line: 5\n  column: 3\n  field: j\n", "rejected 4"});
 }
 
 TEST_CASE("a line whose outcome is unknown is in the rejects with the id that its entity was given" *

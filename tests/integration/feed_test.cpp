@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "feed/position.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
 #include "tests/support/lock_holder.hpp"
@@ -357,6 +358,45 @@ TEST_CASE("a batch that the caller did not take, because it threw, comes again a
              "hint: `looseleaf changes --after POSITION` gives what has changed since\n", "position: "});
   taken = joined(taken, changes_after(store.cluster, report.position).stored);
   CHECK(sorted(taken) == sorted(lines_of(id_lines(1200))));
+}
+
+TEST_CASE("the position of a batch stays the one after this batch, whenever it is asked for") {
+  StoreFixture fixture;
+  fixture.fill(10);
+  std::vector<ChangeBatch> batches;
+  std::vector<std::string> positions;
+  const auto on_batch = [&](const ChangeBatch& batch) {
+    positions.push_back(batch.position());
+    batches.push_back({{}, batch.position});
+    CHECK(batches.front().position() == positions.front());
+    return true;
+  };
+  FeedReport report;
+  fixture.datastore.export_entities({}, on_batch, report);
+  REQUIRE(batches.size() == 2);  // one for each shard
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    CHECK(batches[i].position() == positions[i]);
+  }
+  CHECK(positions[0] != positions[1]);
+}
+
+TEST_CASE("a call that cannot reach the store reports the position that it was given") {
+  Cluster nowhere;
+  nowhere.shards.resize(1);
+  nowhere.shards.front().address.socket = "/nonexistent";
+  const Datastore store = Datastore::open(nowhere, StoreFixture::options(std::chrono::milliseconds(100)));
+  FeedReport report;
+  ChangesOptions options;
+  options.after = "AQGiFPez1Xy_jPMhsjRu";
+  const auto on_batch = [](const ChangeBatch&) { return true; };
+  CHECK(error_of([&] { store.export_entities(options, on_batch, report); }).code() == ErrorCode::unavailable);
+  CHECK(report.position == options.after);
+  for (const char* const start : {"now", "beginning"}) {
+    report = {};
+    options.after = start;
+    CHECK(error_of([&] { store.changes(options, on_batch, report); }).code() == ErrorCode::unavailable);
+    CHECK(report.position.empty());
+  }
 }
 
 TEST_CASE("an error that the caller's function throws ends a follower, and is not taken for one of the shard") {

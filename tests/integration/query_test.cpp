@@ -109,6 +109,13 @@ TEST_CASE_FIXTURE(Replaced, "an index that another process is filling anew is re
   CHECK(query("index_user", of_user) == std::vector<std::string>{id});
 }
 
+TEST_CASE_FIXTURE(Replaced, "explain names the indexes that there are now") {
+  replace(by_user_and_age);
+  const std::vector<IndexedEntity> explained = datastore.explain(entity);
+  REQUIRE(explained.size() == 1);
+  CHECK(explained.front().definition.properties.size() == 2);
+}
+
 TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but those that hold its rows and entities") {
   CHECK(selects_of_query(0) == 0);
   CHECK(selects_of_query(1) == 2);  // its rows, together with its state, and the entities

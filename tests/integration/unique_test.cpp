@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -55,17 +56,29 @@ TEST_CASE("a definition built in memory that no file could have is refused, and 
   IndexDefinition local;
   local.table = "by_email";
   local.properties = {{.name = "email"}};
-  IndexDefinition unplaced = local, beyond = local, foreign = local, unsorted = local;
+  IndexDefinition unplaced = local, beyond = local, foreign = local, unsorted = local, latin1 = local,
+                  latin1_path = local, latin1_value = local, no_number = local, long_number = local;
   unplaced.unique = true;
   beyond.shard_on = 7;
   foreign.table = "entities";
-  for (const IndexDefinition& definition : {unplaced, beyond, foreign}) {
+  latin1.properties.front().name =
+      "gr\xF6\xDF"
+      "e";
+  latin1_path.where = {
+      {"gr\xF6\xDF"
+       "e",
+       true}};
+  latin1_value.where = {{"a", "gr\xFCn"}};
+  no_number.where = {{"a", std::numeric_limits<double>::quiet_NaN()}};
+  long_number.properties = {{.name = "n", .type = PropertyType::integer, .max_length = 10}};
+  for (const IndexDefinition& definition :
+       {unplaced, beyond, foreign, latin1, latin1_path, latin1_value, no_number, long_number}) {
     CHECK(error_of([&] { fixture.datastore.create_indexes({definition}); }).code() == ErrorCode::bad_definition);
     CHECK(error_of([&] { static_cast<void>(fixture.datastore.plan_indexes({definition})); }).code() ==
           ErrorCode::bad_definition);
   }
   CHECK(fixture.datastore.put({entity(0, R"("email":"a")")}).front().status == WriteStatus::stored);
-  unsorted.where = {{"b", true}, {"a", true}};
+  unsorted.where = {{"b", -0.0}, {"a", true}};
   CHECK(fixture.datastore.create_indexes({unsorted}).front().created);
   CHECK(!fixture.datastore.create_indexes({unsorted}).front().created);
 }

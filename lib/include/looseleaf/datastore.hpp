@@ -40,9 +40,14 @@ namespace looseleaf {
 // open. A long job (backfill, clean, verify, copy, move, a trigger) keeps one or two of them to itself, and at the
 // default of 8 for each server only two are for this use. So give each job that runs beside another a Datastore of its
 // own, or raise the limit.
+//
+// Do not use or destroy a Datastore in a child process after fork(): the child would write to the connections of its
+// parent. Let the child open one of its own.
 class LOOSELEAF_EXPORT Datastore {
  public:
   // Reads the option files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
+  // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
+  // range.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});
   Datastore(Datastore&&) noexcept;
   Datastore& operator=(Datastore&&) noexcept;
@@ -94,8 +99,9 @@ class LOOSELEAF_EXPORT Datastore {
 
   // Reads all entities, in no order. An entity that exists throughout is given exactly once; one that is deleted,
   // purged and put again meanwhile may be given twice. On return, and after an error, `report.position` says where
-  // changes() or another call continues. Calls `on_batch` from any thread, one call at a time, until it returns false.
-  // If it throws, the batch does not count as delivered. See feed.hpp.
+  // changes() or another call continues; it is empty if the call fails before it knows a position. Calls `on_batch`
+  // from any thread, one call at a time, until it returns false. If it throws, the batch does not count as delivered.
+  // See feed.hpp.
   void export_entities(const FeedOptions& options, const std::function<bool(const ChangeBatch&)>& on_batch,
                        FeedReport& report) const;
   // Reads the latest version of everything that has changed after a position, at least once, and for each entity in the
@@ -156,8 +162,8 @@ class LOOSELEAF_EXPORT Datastore {
   [[nodiscard]] std::vector<IndexedEntity> explain(const std::string& json, Position start = {}) const;
 
   // Returns what indexes with these definitions would hold of a sample: the newest entities of each shard, about 1,000
-  // in all. The indexes need not exist. Entities that
-  // cannot be read are left out.
+  // in all. The indexes need not exist. Entities that cannot be read, and those that take more than 64 KiB as stored,
+  // are left out.
   [[nodiscard]] std::map<std::string, IndexingCounts> count_sample(
       const std::vector<IndexDefinition>& definitions) const;
 
@@ -178,10 +184,13 @@ class LOOSELEAF_EXPORT Datastore {
   void flush(JobControl& control, FlushReport& report);
   // Calls `on_write` for each refused write until it returns false.
   void list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const;
-  // Buffer them once more, so that the next flush() tries them again, or forget them. Without ids: all of them. Both
-  // return their number. `unknown` gets the ids that no refused write has.
-  std::uint64_t retry_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
-  std::uint64_t drop_refused(const std::vector<Uuid>& ids = {}, std::vector<Uuid>* unknown = nullptr);
+  // Buffer the refused writes with these ids once more, so that the next flush() tries them again, or forget them. Both
+  // return the number of these writes. `unknown` gets the ids that no refused write has.
+  std::uint64_t retry_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown = nullptr);
+  std::uint64_t drop_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown = nullptr);
+  // Do the same with all refused writes.
+  std::uint64_t retry_all_refused();
+  std::uint64_t drop_all_refused();
 
   // Lets every shard refuse writes and index changes, which fail with Error(frozen), until thaw() is called. Reads,
   // verify, clean and the feed go on; backfill and flush are refused. On return, every write that was acknowledged is

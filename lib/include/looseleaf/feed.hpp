@@ -32,11 +32,11 @@ struct Change {
   std::string text = {};
 };
 
-// Changes of one shard, in the order of the feed.
+// Changes of one shard, in the order of the feed. `changes` is valid until the function that it is passed to returns.
 struct ChangeBatch {
   std::span<const Change> changes;
-  // Returns the position after this batch. It is longer the more shards there are: about 55 bytes for each, and 76
-  // while all entities are read.
+  // Returns the position after this batch, whenever and by whatever thread it is called. It is longer the more shards
+  // there are: about 55 bytes for each, and 76 while all entities are read.
   std::function<std::string()> position;
 };
 

@@ -51,7 +51,8 @@ struct IndexDefinition {
   [[nodiscard]] static LOOSELEAF_EXPORT IndexDefinition load(const std::string& path);
 
   // Returns the definition as one line of JSON, with keys in a fixed order and without defaults, so that equal
-  // definitions have equal texts. parse() reads it back.
+  // definitions have equal texts. parse() reads it back. Throws Error(bad_definition), as fingerprint() does, if
+  // `shard_on` is no position in `properties`.
   [[nodiscard]] LOOSELEAF_EXPORT std::string canonical_json() const;
   // Returns a hash of canonical_json() as 16 hexadecimal digits. Equal definitions have equal fingerprints.
   [[nodiscard]] LOOSELEAF_EXPORT std::string fingerprint() const;

@@ -23,7 +23,8 @@ struct Options {
   std::optional<std::uint32_t> max_connections;  // takes precedence over the cluster file's; at least min_connections
   std::string defaults_file;                     // takes precedence over the cluster file's; empty: use that one
   std::optional<SslMode> ssl_mode;               // takes precedence over the cluster file's
-  // Called once for each distinct warning, from any thread, one call at a time.
+  // Called for each warning, from any thread, one call at a time. Most warnings are given once, but some again when
+  // their cause lasts or returns. The function must not throw, and must not use this Datastore.
   std::function<void(const Warning&)> on_warning;
   // If an operation waits for a shard for more than two seconds, this is a warning. A program that repeats what fails,
   // and tells of the failure, may leave it out.

@@ -231,11 +231,19 @@ void Datastore::list_refused(const std::function<bool(const RefusedWrite&)>& on_
 }
 
 std::uint64_t Datastore::retry_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown) {
-  return flush::retry_refused(impl_->shards, {ids.begin(), ids.end()}, unknown);
+  return flush::retry_refused(impl_->shards, std::set<Uuid>(ids.begin(), ids.end()), unknown);
 }
 
 std::uint64_t Datastore::drop_refused(const std::vector<Uuid>& ids, std::vector<Uuid>* unknown) {
-  return flush::drop_refused(impl_->shards, {ids.begin(), ids.end()}, unknown);
+  return flush::drop_refused(impl_->shards, std::set<Uuid>(ids.begin(), ids.end()), unknown);
+}
+
+std::uint64_t Datastore::retry_all_refused() {
+  return flush::retry_refused(impl_->shards, std::nullopt, nullptr);
+}
+
+std::uint64_t Datastore::drop_all_refused() {
+  return flush::drop_refused(impl_->shards, std::nullopt, nullptr);
 }
 
 void Datastore::freeze(const std::string& reason) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "config/limits.hpp"
 #include "model/json/json_document.hpp"
 
 namespace looseleaf {
@@ -211,14 +212,18 @@ bool same_place(const ShardConfig& a, const ShardConfig& b) {
          base::ascii_lower(a.address.host) == base::ascii_lower(b.address.host);
 }
 
+void require_none(const JsonObject& root, const std::string& key, const std::optional<config::Fault>& fault) {
+  if (fault) {
+    root.fail_at_value(key, fault->what, fault->hint);
+  }
+}
+
 std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonObject& root, const std::string& file) {
   const nlohmann::json* list = root.array("shards");
   if (list == nullptr) {
     root.fail("no shards", "list at least one: \"shards\": [\"127.0.0.1:3306\"]");
   }
-  if (list->empty() || list->size() > max_shards) {
-    root.fail_at_value("shards", "number of shards is out of range", fmt::format("list 1 to {} shards", max_shards));
-  }
+  require_none(root, "shards", config::fault_of_shard_count(list->size()));
   std::vector<ShardConfig> shards;
   for (const nlohmann::json& entry : *list) {
     const Place place{document, model::pointer_to(root.pointer_to("shards"), shards.size())};
@@ -238,10 +243,7 @@ std::vector<ShardConfig> parse_shards(const JsonDocument& document, const JsonOb
 
 std::uint32_t parse_max_connections(const JsonObject& root) {
   const std::int64_t limit = root.integer("max_connections").value_or(default_connections);
-  if (limit < min_connections || limit > most_connections) {
-    root.fail_at_value("max_connections", "max_connections is out of range",
-                       fmt::format("use a number from {} to {}", min_connections, most_connections));
-  }
+  require_none(root, "max_connections", config::fault_of_max_connections(limit));
   return static_cast<std::uint32_t>(limit);
 }
 
@@ -251,11 +253,7 @@ std::chrono::milliseconds parse_timeout(const JsonObject& root) {
   if (!seconds) {
     return default_timeout;
   }
-  if (!(*seconds >= Seconds(min_timeout).count()) || *seconds > Seconds(longest_timeout).count()) {
-    root.fail_at_value("timeout", "timeout is out of range",
-                       fmt::format("use a number of seconds from {} to {}", Seconds(min_timeout).count(),
-                                   Seconds(longest_timeout).count()));
-  }
+  require_none(root, "timeout", config::fault_of_timeout(Seconds(*seconds)));
   return std::chrono::round<std::chrono::milliseconds>(Seconds(*seconds));
 }
 

@@ -109,7 +109,15 @@ class BatchReader : public Reader {
     if (options_.shard) {
       shards_.require_shard(*options_.shard);
     }
-    position_ = start_position(shards_, options_.after, options_.shard);
+    try {
+      position_ = start_position(shards_, options_.after, options_.shard);
+    } catch (const Error& error) {
+      const bool is_position = options_.after != "now" && options_.after != "beginning";
+      if (is_position && error.code() != ErrorCode::bad_position) {
+        report_.position = options_.after;
+      }
+      throw;
+    }
   }
 
   [[nodiscard]] std::vector<std::uint32_t> wanted_shards() const {
@@ -120,7 +128,7 @@ class BatchReader : public Reader {
   void deliver(std::uint32_t shard, const std::vector<Change>& changes, const ShardPosition& end) {
     const std::optional<ShardPosition> before = std::exchange(position_.shards[shard], end);
     try {
-      if (!changes.empty() && !on_batch_({changes, [this] { return to_text(position_); }})) {
+      if (!changes.empty() && !on_batch_({changes, [position = position_] { return to_text(position); }})) {
         ended_ = true;
       }
     } catch (...) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,14 +49,14 @@ void for_each_page(shard::Shards& shards, const std::set<std::uint32_t>& some,
   }
 }
 
-std::set<std::uint32_t> shards_of(const shard::Shards& shards, const std::set<Uuid>& ids) {
-  std::set<std::uint32_t> some;
-  for (const Uuid& id : ids) {
-    some.insert(shard::shard_of(id, shards.count()));
+std::set<std::uint32_t> shards_of(const shard::Shards& shards, const std::optional<std::set<Uuid>>& ids) {
+  const auto all = shard::all_shards(shards);
+  if (!ids) {
+    return {all.begin(), all.end()};
   }
-  if (ids.empty()) {
-    const auto all = shard::all_shards(shards);
-    some.insert(all.begin(), all.end());
+  std::set<std::uint32_t> some;
+  for (const Uuid& id : *ids) {
+    some.insert(shard::shard_of(id, shards.count()));
   }
   return some;
 }
@@ -74,14 +73,14 @@ using Change = std::function<std::uint64_t(const sql::Database&, std::uint32_t, 
 
 // Changes the refused writes with these ids, or all, in one transaction for each page. An error says how many others
 // were changed.
-std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown,
-                             std::string_view step, const Change& change) {
+std::uint64_t change_refused(shard::Shards& shards, const std::optional<std::set<Uuid>>& ids,
+                             std::vector<Uuid>* unknown, std::string_view step, const Change& change) {
   std::uint64_t changed = 0;
-  std::set<Uuid> unseen = ids;
+  std::set<Uuid> unseen = ids.value_or(std::set<Uuid>());
   const auto change_page = [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
     std::vector<std::uint64_t> tokens;
     for (const shard::Refusal& refusal : refusals) {
-      if (ids.empty() || ids.contains(refusal.id)) {
+      if (!ids || ids->contains(refusal.id)) {
         tokens.push_back(refusal.place.token);
         unseen.erase(refusal.id);
       }
@@ -113,7 +112,8 @@ std::uint64_t change_refused(shard::Shards& shards, const std::set<Uuid>& ids, s
 }  // namespace
 
 void list_refused(shard::Shards& shards, const std::function<bool(const RefusedWrite&)>& on_write) {
-  for_each_page(shards, shards_of(shards, {}), [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
+  const std::set<std::uint32_t> all = shards_of(shards, std::nullopt);
+  for_each_page(shards, all, [&](std::uint32_t shard, const std::vector<shard::Refusal>& refusals) {
     for (const shard::Refusal& refusal : refusals) {
       const auto body = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
         return shard::read_refused_body(database, refusal.place.token);
@@ -126,14 +126,16 @@ void list_refused(shard::Shards& shards, const std::function<bool(const RefusedW
   });
 }
 
-std::uint64_t retry_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown) {
+std::uint64_t retry_refused(shard::Shards& shards, const std::optional<std::set<Uuid>>& ids,
+                            std::vector<Uuid>* unknown) {
   return change_refused(shards, ids, unknown, shard::steps::refused_retry,
                         [](const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens) {
                           return shard::buffer_refusals(database, shard, tokens);
                         });
 }
 
-std::uint64_t drop_refused(shard::Shards& shards, const std::set<Uuid>& ids, std::vector<Uuid>* unknown) {
+std::uint64_t drop_refused(shard::Shards& shards, const std::optional<std::set<Uuid>>& ids,
+                           std::vector<Uuid>* unknown) {
   return change_refused(shards, ids, unknown, shard::steps::refused_drop,
                         [](const sql::Database& database, std::uint32_t /*shard*/,
                            std::span<const std::uint64_t> tokens) { return shard::drop_refusals(database, tokens); });

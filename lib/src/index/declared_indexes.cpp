@@ -1,6 +1,7 @@
 // Checks definitions, and compares them with the active indexes.
 #include "index/declared_indexes.hpp"
 
+#include <algorithm>
 #include <looseleaf/error.hpp>
 #include <map>
 #include <string>
@@ -13,11 +14,14 @@ namespace looseleaf::index {
 std::vector<IndexDefinition> checked(const std::vector<IndexDefinition>& definitions) {
   std::vector<IndexDefinition> result;
   for (const IndexDefinition& definition : definitions) {
-    if (definition.shard_on && *definition.shard_on >= definition.properties.size()) {
-      throw Error(ErrorCode::bad_definition, "`shard_on` names no property of the index", {{"file", definition.table}},
-                  "give the position of one of its properties");
-    }
     result.push_back(IndexDefinition::parse(definition.canonical_json(), definition.table));
+    IndexDefinition sorted = definition;
+    std::sort(sorted.where.begin(), sorted.where.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (sorted != result.back()) {
+      throw Error(ErrorCode::bad_definition, "definition has a value that no file can have",
+                  {{"file", definition.table}},
+                  "use texts in UTF-8 and finite numbers, and set `max_length` of strings only");
+    }
   }
   return result;
 }

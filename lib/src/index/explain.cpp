@@ -49,7 +49,10 @@ class SharedValues {
 std::vector<IndexedEntity> explain(shard::Shards& shards, std::string_view json, Position start) {
   const model::AcceptedEntity entity = model::accept_entity(json, start);
   std::vector<IndexedEntity> explained;
-  for (const shard::CatalogIndex& index : shards.catalog(0, shards.deadline())->indexes) {
+  const auto catalog = shard::read_shard(shards, 0, shards.deadline(), [&](const sql::Database& database) {
+    return shards.catalogs().reload(0, database);
+  });
+  for (const shard::CatalogIndex& index : catalog->indexes) {
     IndexedEntity& in_index = explained.emplace_back(IndexedEntity{index.definition, {}, {}, {}});
     for (const model::Row& row : entity.parsed.expected_rows(index.definition)) {
       in_index.rows.push_back(model::to_json(row));

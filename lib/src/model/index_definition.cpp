@@ -312,7 +312,11 @@ std::string IndexDefinition::canonical_json() const {
   }
   std::string text = fmt::format(R"({{"table":{},"properties":{})", to_text(table), to_text(list));
   if (shard_on) {
-    text += R"(,"shard_on":)" + to_text(properties.at(*shard_on).name);
+    if (*shard_on >= properties.size()) {
+      throw Error(ErrorCode::bad_definition, "`shard_on` names no property of the index", {{"file", table}},
+                  "give the position of one of its properties");
+    }
+    text += R"(,"shard_on":)" + to_text(properties[*shard_on].name);
   }
   const char* separator = R"(,"where":{)";
   for (const auto& [path, value] : where) {

@@ -302,32 +302,24 @@ bool QueryPlan::is_fixed(std::size_t property) const {
   });
 }
 
-bool QueryPlan::meets(const model::Value& value, const Bound& bound) {
-  return bound.op == Operator::equal ? std::binary_search(bound.any_of.begin(), bound.any_of.end(), value)
-                                     : holds(bound.op, value, bound.any_of.front());
+bool QueryPlan::meets(std::size_t property, const model::Value& value) const {
+  return std::all_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) {
+    return bound.property != property ||
+           (bound.op == Operator::equal ? std::binary_search(bound.any_of.begin(), bound.any_of.end(), value)
+                                        : holds(bound.op, value, bound.any_of.front()));
+  });
 }
 
-bool QueryPlan::meets(const model::Row& row, const model::ParsedEntity& entity) const {
-  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
-    const Property& property = definition_.properties[i];
-    const auto meets_all = [&](const model::Value& value) {
-      return std::all_of(bounds_.begin(), bounds_.end(),
-                         [&](const Bound& bound) { return bound.property != i || meets(value, bound); });
-    };
-    if (!may_be_cut(property, row[i])) {
-      if (!meets_all(row[i])) {
-        return false;
-      }
-      continue;
-    }
-    const auto values = entity.property_values(property);
-    if (std::none_of(values.begin(), values.end(), [&](const model::Value& value) {
-          return model::as_stored(property, value) == row[i] && meets_all(value);
-        })) {
-      return false;
+std::vector<model::Value> QueryPlan::meeting_values(std::size_t property, const model::ParsedEntity& entity) const {
+  const Property& wanted = definition_.properties[property];
+  std::vector<model::Value> meeting;
+  for (const model::Value& value : entity.property_values(wanted)) {
+    if (meets(property, value)) {
+      meeting.push_back(model::as_stored(wanted, value));
     }
   }
-  return true;
+  sort_once(meeting);
+  return meeting;
 }
 
 bool QueryPlan::is_point() const {
@@ -337,7 +329,21 @@ bool QueryPlan::is_point() const {
 
 std::vector<model::Row> QueryPlan::matching_rows(const model::ParsedEntity& entity) const {
   std::vector<model::Row> rows = entity.expected_rows(definition_);
-  std::erase_if(rows, [&](const model::Row& row) { return !meets(row, entity); });
+  for (std::size_t i = 0; i < definition_.properties.size(); ++i) {
+    if (std::none_of(bounds_.begin(), bounds_.end(), [&](const Bound& bound) { return bound.property == i; })) {
+      continue;
+    }
+    std::optional<std::vector<model::Value>> meeting;  // an entity may have many rows, so this is read once
+    std::erase_if(rows, [&](const model::Row& row) {
+      if (!may_be_cut(definition_.properties[i], row[i])) {
+        return !meets(i, row[i]);
+      }
+      if (!meeting) {
+        meeting = meeting_values(i, entity);
+      }
+      return !std::binary_search(meeting->begin(), meeting->end(), row[i]);
+    });
+  }
   return rows;
 }
 

@@ -133,8 +133,10 @@ class QueryPlan {
   [[nodiscard]] bool is_fixed(std::size_t property) const;
   // Compares rows by the properties of the order.
   [[nodiscard]] std::partial_ordering compare(const model::Row& a, const model::Row& b) const;
-  [[nodiscard]] static bool meets(const model::Value& value, const Bound& bound);
-  [[nodiscard]] bool meets(const model::Row& row, const model::ParsedEntity& entity) const;
+  // True if the uncut value of a property meets all conditions on it.
+  [[nodiscard]] bool meets(std::size_t property, const model::Value& value) const;
+  // Returns the entity's values of a property that meet the conditions, as stored, sorted.
+  [[nodiscard]] std::vector<model::Value> meeting_values(std::size_t property, const model::ParsedEntity& entity) const;
 
   const IndexDefinition& definition_;
   const bool descending_;

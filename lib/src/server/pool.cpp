@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <looseleaf/cluster.hpp>
 
 namespace looseleaf::server {
 namespace {
@@ -31,7 +30,6 @@ void Place::leave() noexcept {
 }
 
 Pool::Pool(std::size_t limit) {
-  limit = std::max<std::size_t>(limit, min_connections);
   const std::size_t pinned = std::max(pinned_for_a_job, limit / 4);
   const std::size_t rest = limit - pinned;
   shares_.at(static_cast<std::size_t>(Part::index_rows)).limit = rest / 2;

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/parallel.hpp"
+#include "config/limits.hpp"
 
 namespace looseleaf::shard {
 namespace {
@@ -19,8 +20,8 @@ constexpr std::uint32_t few_servers = 8;
 }  // namespace
 
 Shards::Shards(Cluster cluster, Options options)
-    : cluster_(std::move(cluster)),
-      options_(std::move(options)),
+    : cluster_(config::checked(std::move(cluster))),
+      options_(config::checked(std::move(options))),
       warnings_(options_.on_warning),
       identity_(cluster_),
       catalogs_(count(), [this](std::uint32_t shard, const Head& head) { identity_.check(shard, head); }),

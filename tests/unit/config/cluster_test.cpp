@@ -1,8 +1,11 @@
 // The cluster file.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <looseleaf/cluster.hpp>
+#include <looseleaf/datastore.hpp>
 #include <looseleaf/error.hpp>
 #include <string>
 #include <tuple>
@@ -136,6 +139,40 @@ TEST_CASE("a database name may have 64 characters and a cluster 4096 shards") {
   };
   CHECK(parse(shards(4096)).shards.size() == 4096);
   CHECK(complaint_about(shards(4097)) == "1:11 shards: number of shards is out of range");
+}
+
+// A cluster without shards let a put divide by zero.
+TEST_CASE("a cluster or options built in memory are refused where a file would be") {
+  using std::chrono::milliseconds;
+  Cluster good;
+  good.shards.resize(1);
+  good.shards.front().address.host = "db1";
+  CHECK(Datastore::open(good).shard_count() == 1);
+  const std::vector<std::tuple<std::function<void(Cluster&, Options&)>, ErrorCode, const char*>> cases = {
+      {[](Cluster& cluster, Options&) { cluster.shards.clear(); }, ErrorCode::bad_cluster,
+       "number of shards is out of range"},
+      {[](Cluster& cluster, Options&) { cluster.shards.resize(max_shards + 1); }, ErrorCode::bad_cluster,
+       "number of shards is out of range"},
+      {[](Cluster& cluster, Options&) { cluster.max_connections = min_connections - 1; }, ErrorCode::bad_cluster,
+       "max_connections is out of range"},
+      {[](Cluster& cluster, Options&) { cluster.timeout = milliseconds(0); }, ErrorCode::bad_cluster,
+       "timeout is out of range"},
+      {[](Cluster&, Options& options) { options.max_connections = most_connections + 1; }, ErrorCode::usage,
+       "max_connections is out of range"},
+      {[](Cluster&, Options& options) { options.timeout = milliseconds::max(); }, ErrorCode::usage,
+       "timeout is out of range"},
+      {[](Cluster&, Options& options) { options.timeout = milliseconds(-1); }, ErrorCode::usage,
+       "timeout is out of range"},
+  };
+  for (const auto& [change, code, complaint] : cases) {
+    Cluster cluster = good;
+    Options options;
+    change(cluster, options);
+    const Error error = test::error_of([&] { return Datastore::open(cluster, options); });
+    CHECK(error.code() == code);
+    CHECK(std::string(error.what()) == complaint);
+    CHECK(test::is_worded_as_hint(error.hint()));
+  }
 }
 
 TEST_CASE("a file that is not there is named") {

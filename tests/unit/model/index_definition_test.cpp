@@ -149,6 +149,13 @@ TEST_CASE("the canonical form is one line with a fixed order and without default
         R"({"table":"t","properties":[{"name":"p","type":"int"}],"shard_on":"p","immutable":true,"unique":true})");
 }
 
+TEST_CASE("a definition whose `shard_on` is no position has no canonical form and no fingerprint") {
+  IndexDefinition definition = parse(with_name("p"));
+  definition.shard_on = 1;
+  CHECK(test::error_of([&] { return definition.canonical_json(); }).code() == ErrorCode::bad_definition);
+  CHECK(test::error_of([&] { return definition.fingerprint(); }).code() == ErrorCode::bad_definition);
+}
+
 TEST_CASE("fingerprints are equal for equal meanings and differ for different ones") {
   const std::string one = parse(with_name("p")).fingerprint();
   CHECK(one == parse(R"({"properties":[{"type":"int","name":"p"}],"immutable":false,"table":"t"})").fingerprint());
