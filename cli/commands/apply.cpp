@@ -83,17 +83,22 @@ Work find_work(const Datastore& store, const DefinitionFolder& folder) {
   return work;
 }
 
-// Returns those to drop that are still there. While others were filled, another process may have dropped some, or made
-// other indexes of the same names.
-std::vector<std::string> still_to_drop(const Datastore& store, const DefinitionFolder& folder, const Work& work) {
-  std::vector<std::string> tables;
+// Leaves out what is not to be dropped any more. While others were filled, another process may have dropped some, or
+// made other indexes of the same names, which stay.
+void look_again(const Datastore& store, const DefinitionFolder& folder, Work& work) {
+  const std::vector<std::string> agreed = std::exchange(work.dropped, {});
   for (const DeclaredIndex& index : store.compare_definitions(folder.definitions)) {
-    if (std::find(work.dropped.begin(), work.dropped.end(), index.table) != work.dropped.end() &&
-        work.generations.at(index.table) == index.generation) {
-      tables.push_back(index.table);
+    if (std::find(agreed.begin(), agreed.end(), index.table) == agreed.end()) {
+      continue;
+    }
+    if (work.generations.at(index.table) == index.generation) {
+      work.dropped.push_back(index.table);
+    } else {
+      work.extra.push_back(index.table);
+      print_warning("not dropped, because another process has created an index of this name meanwhile",
+                    {{"index", index.table}}, "run the command again if this one is to be dropped, too");
     }
   }
-  return tables;
 }
 
 void print_result(const ApplyArguments& options, const DefinitionFolder& folder, const Work& work, const Json& created,
@@ -117,7 +122,7 @@ void print_notes(const ApplyArguments& options, const DefinitionFolder& folder, 
       print_note(fmt::format("{} is active, but no definition declares it; `--prune` drops it", table));
     }
   }
-  if (!options.dry_run && work.wanted.empty() && work.dropped.empty()) {
+  if (!options.dry_run && work.wanted.empty() && work.dropped.empty() && (!options.prune || work.extra.empty())) {
     print_note(fmt::format("nothing to do: {} active as declared",
                            counted(folder.definitions.size(), "index is", "indexes are")));
   }
@@ -173,7 +178,7 @@ ExitStatus run(const ApplyArguments& options, const Globals& globals) {
     work.extra = std::exchange(work.dropped, {});
   }
   if (!work.dropped.empty()) {
-    work.dropped = still_to_drop(store, folder, work);
+    look_again(store, folder, work);
   }
   drop_indexes(store, work.dropped, {}, globals);
   print_result(options, folder, work, created.summary, globals);

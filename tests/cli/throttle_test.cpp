@@ -120,6 +120,22 @@ TEST_CASE("a backfill waits while a server is busy") {
   check_status(job.wait(), 0, {"by_n: ready\""});
 }
 
+TEST_CASE("a copy that follows and looks at the servers' load goes on when one of them is down") {
+  const TestCluster cluster = initialised_alone(3), other = initialised(1);
+  cli::Process follower =
+      cluster.start({"copy", "--to", other.file(), "--follow", "--max-load", "1000", "--timeout", "4"});
+  wait_until("it has caught up", [&] { return contains(follower.err(), "caught up"); });
+  cluster.sandbox().kill_server(0);
+  wait_until("the failure is told", [&] { return contains(follower.err(), "  shard: 0\n"); });
+  put_all(cluster, entity(1) + "\n" + entity(2));
+  wait_until(
+      "the others are copied", [&] { return rows_of(other, "entities") == 2; }, std::chrono::seconds(20));
+  follower.signal(SIGTERM);
+  const std::string told = follower.wait().err;
+  CHECK(times("shard: 0\n", told) > 0);
+  CHECK(times("shard: 1\n", told) + times("shard: 2\n", told) == 0);
+}
+
 // The cluster's own file, with one replica for all shards.
 std::string with_replica(const TestCluster& cluster, const std::string& replica) {
   auto json = nlohmann::json::parse(read_text(cluster.file()));

@@ -190,6 +190,37 @@ TEST_CASE("two processes divide the shards, and another one takes over from one 
   stop(first);
 }
 
+TEST_CASE("a shard that fails does not keep a process from taking over others of its server") {
+  const TestCluster cluster = initialised(4);  // two on each server
+  const std::string files[] = {cluster.directory().path() + "/a", cluster.directory().path() + "/b"};
+  cli::Process first = cluster.start(append_to(files[0])), second = cluster.start(append_to(files[1]));
+  for (const cli::Process* process : {&first, &second}) {
+    wait_until("it reads two shards", [&] { return contains(process->err(), "reading 2 shards: "); });
+  }
+  for (const std::uint32_t shard : {2U, 3U}) {
+    cluster.sql(shard, "RENAME TABLE looseleaf_progress TO away");
+  }
+  second.signal(SIGKILL);
+  put_all(cluster, entity_lines(20));
+  wait_until(
+      "the other one has all of the shards that work",
+      [&] {
+        const std::vector<std::string> ids = ids_in(files[0]);
+        return std::count_if(ids.begin(), ids.end(), [](const std::string& id) {
+                 return shard::shard_of(Uuid::parse(id).value(), 4) < 2;
+               }) >= 10;
+      },
+      takeover);
+  for (const std::uint32_t shard : {2U, 3U}) {
+    cluster.sql(shard, "RENAME TABLE away TO looseleaf_progress");
+  }
+  put_all(cluster, entity(20));
+  wait_until(
+      "it goes on with the others", [&] { return has_all(files[0], 20, 21); }, takeover);
+  CHECK(contains(first.err(), "a table does not exist"));
+  stop(first);
+}
+
 // The ids that a run delivers that is killed, or told to skip something, and the run after it.
 std::set<std::string> delivered_over(const std::string& failpoint) {
   const TestCluster cluster = initialised(1);

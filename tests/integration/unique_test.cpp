@@ -347,7 +347,7 @@ TEST_CASE_FIXTURE(Unique, "a value kept by a row that a drop which died has left
         "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity");
   CHECK(context_of(error, "shard") == "0");
   CHECK(context_of(error, "holder") == id_of(0));
-  CHECK(contains(error.hint(), "run `looseleaf drop-index by_n` to finish that"));
+  CHECK(contains(error.hint(), "wait for that, or run `looseleaf drop-index by_n` to finish it"));
   REQUIRE(cluster.looseleaf({"drop-index", "by_n", "--yes"}).status == 0);
   CHECK(write_one(1, R"("n":1)") == "stored");
 }

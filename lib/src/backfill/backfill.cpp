@@ -156,6 +156,7 @@ class Backfill {
     job_.for_each_shard([&](std::uint32_t shard) {
       for (std::size_t range = 0; range < present_.size(); ++range) {
         job_.pace(shard, 0);
+        const auto turn = job_.turn();
         const auto count = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
           return shard::count_ids(database, record_->grid().range(range));
         });
@@ -193,7 +194,8 @@ class Backfill {
   }
 
   void repair(std::uint32_t shard, std::span<const Uuid> ids) {
-    reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair, selection_of(targets_));
+    reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair, reconcile::Pace::by_job,
+                                   selection_of(targets_));
   }
 
   // The indexes become ready only after a pass that compared every one of them and found nothing missing. In addition,

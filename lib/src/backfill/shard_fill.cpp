@@ -312,7 +312,7 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
   if (!blocked.empty()) {
     const auto report =
         reconcile::reconcile_in_slices(shards_, job_, shard_, std::vector<Uuid>(blocked.begin(), blocked.end()),
-                                       reconcile::ReconcileMode::repair, selection_of(targets_));
+                                       reconcile::ReconcileMode::repair, reconcile::Pace::done, selection_of(targets_));
     for (const reconcile::Difference& difference : report.differences) {
       if (difference.kind == FindingKind::conflict) {
         warn_of_conflict(difference);

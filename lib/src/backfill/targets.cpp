@@ -80,9 +80,15 @@ std::uint64_t take_locks(job::Job& job, const std::vector<std::string>& tables, 
   try {
     return job.take_lock(job::backfill_job, tables).token();
   } catch (Error& error) {
-    if (error.code() == ErrorCode::busy && !named && tables.size() > 1) {
-      error.with_hint(fmt::format("{}; to fill others meanwhile, name them, as in `looseleaf backfill {}`",
-                                  error.hint(), fmt::join(tables, " ")));
+    if (error.code() == ErrorCode::busy && !named) {
+      std::vector<std::string> others = tables;
+      for (const auto& fact : error.context()) {
+        std::erase_if(others, [&](const auto& table) { return fact.first == "index" && fact.second == table; });
+      }
+      if (!others.empty() && others.size() < tables.size()) {
+        error.with_hint(fmt::format("{}; to fill the others meanwhile: `looseleaf backfill {}`", error.hint(),
+                                    fmt::join(others, " ")));
+      }
     }
     throw;
   }

@@ -175,8 +175,8 @@ void Cleaner::count_checked(std::uint64_t entities) {
 
 // Repairs few ids at a time, so that an interruption in between loses no counts.
 void Cleaner::repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids) {
-  const reconcile::ReconcileReport repaired =
-      reconcile::reconcile_in_slices(shards_, job_, shard, ids, reconcile::ReconcileMode::repair);
+  const reconcile::ReconcileReport repaired = reconcile::reconcile_in_slices(
+      shards_, job_, shard, ids, reconcile::ReconcileMode::repair, reconcile::Pace::by_job);
   for (const reconcile::Difference& difference : repaired.differences) {
     if (difference.kind == FindingKind::unreadable) {
       warn_of_unreadable(difference.entry.entity_id, shard);
@@ -384,6 +384,7 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
 bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before) {
   bool all_settled = true;
   shard::in_batches(tombstones, purge_batch, [&](std::span<const Uuid> batch) {
+    job_.pace(shard, 0);
     const Purged purged = clean::purge(shards_, job_, shard, batch, before);
     all_settled = all_settled && purged.all_settled;
     const std::lock_guard lock(mutex_);

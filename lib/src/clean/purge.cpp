@@ -96,7 +96,7 @@ Tombstones find_tombstones(shard::Shards& shards, std::uint32_t shard, const sha
 }
 
 Purged purge(shard::Shards& shards, job::Job& job, std::uint32_t shard, std::span<const Uuid> ids, base::Stamp before) {
-  reconcile::reconcile_in_slices(shards, job, shard, ids, reconcile::ReconcileMode::repair);
+  reconcile::reconcile_in_slices(shards, job, shard, ids, reconcile::ReconcileMode::repair, reconcile::Pace::done);
   const base::Deadline deadline = shards.deadline();
   return sql::with_retries(deadline, [&] {
     const auto leases = shard::connect_all(shards, deadline);

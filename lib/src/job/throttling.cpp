@@ -12,6 +12,7 @@ namespace looseleaf::job {
 namespace {
 
 constexpr auto query_every = std::chrono::seconds(1);
+constexpr auto longest_look = std::chrono::seconds(1);
 constexpr auto nap = std::chrono::milliseconds(100);
 // With a limited rate, one chunk keeps other work from the servers for its whole duration, which is about two
 // milliseconds here.
@@ -97,10 +98,19 @@ std::string Throttling::busy_server() {
     if (!asked.insert(server).second) {
       continue;
     }
-    const std::uint64_t running =
-        shard::with_shard(shards_, shard, shards_.deadline(), [](const sql::Database& database) {
-          return database->query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
-        });
+    std::uint64_t running = 0;
+    try {
+      running = shard::with_shard(
+          shards_, shard, base::Deadline(longest_look),
+          [](const sql::Database& database) {
+            return database->query("SHOW GLOBAL STATUS LIKE 'Threads_running'").unsigned_integer(0, 1);
+          },
+          shard::Purpose::fail_fast);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) {
+        throw;
+      }
+    }  // a server that does not answer is idle; whether the job needs it, its own work finds out
     if (running > limits_.max_load) {
       return fmt::format("server {} is running {} statements (limit {})", server, running, limits_.max_load);
     }

@@ -366,11 +366,11 @@ ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, st
 }
 
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
-                                    std::span<const Uuid> ids, ReconcileMode mode, const Selection& only) {
+                                    std::span<const Uuid> ids, ReconcileMode mode, Pace pace, const Selection& only) {
   const auto checkpoint = [&] { job.checkpoint(entity_shard); };
   ReconcileReport report;
   shard::in_batches(ids, reconcile_slice, [&](std::span<const Uuid> part) {
-    job.pace(entity_shard, part.size());
+    pace == Pace::by_job ? job.pace(entity_shard, part.size()) : checkpoint();
     const base::Deadline deadline = shards.deadline();
     ReconcileReport found;
     try {

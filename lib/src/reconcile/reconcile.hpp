@@ -32,9 +32,13 @@ ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, st
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 
-// Runs reconcile() and sweep_orphans() for long jobs: a few ids at a time, at the pace of the job, and each slice with
-// a new timeout. The report's `absent` is empty, because orphans are among the differences.
+// Whether the throttles of the job hold a reconcile back. They do not if the caller has paced these entities.
+enum class Pace { by_job, done };
+
+// Runs reconcile() and sweep_orphans() for long jobs: a few ids at a time, each slice after a checkpoint of the job and
+// with a new timeout. The report's `absent` is empty, because orphans are among the differences.
 ReconcileReport reconcile_in_slices(shard::Shards& shards, job::Job& job, std::uint32_t entity_shard,
-                                    std::span<const Uuid> ids, ReconcileMode mode, const Selection& only = {});
+                                    std::span<const Uuid> ids, ReconcileMode mode, Pace pace,
+                                    const Selection& only = {});
 
 }  // namespace looseleaf::reconcile

@@ -12,6 +12,12 @@
 #include "sql/transaction.hpp"
 
 namespace looseleaf::shard {
+namespace {
+
+// Of the 30 s for which a server keeps an idle session, 10 may have passed since keep_alive().
+constexpr auto longest_conflict = std::chrono::seconds(15);
+
+}  // namespace
 
 bool write_if(const sql::Database& database, const std::string& condition) {
   const std::string key = fmt::format("{:016x}", base::random_u64());
@@ -39,7 +45,7 @@ void make_durable(const sql::Database& database, std::uint32_t shard) {
   transaction.commit();
 }
 
-CrashDetector::CrashDetector(Shards& shards) : timeout_(shards.sessions().connector().timeout()) {
+CrashDetector::CrashDetector(Shards& shards) {
   const base::Deadline deadline = shards.deadline();
   for (const auto& here : shards_by_server(shards)) {
     sessions_.push_back(shards.connect(here.front(), deadline, Purpose::pinned));
@@ -60,7 +66,7 @@ bool CrashDetector::make_durable() {
 }
 
 bool CrashDetector::on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work) {
-  const base::Deadline deadline(timeout_);
+  const base::Deadline deadline(longest_conflict);
   sql::Backoff backoff;
   for (std::size_t server = 0; !lost_ && server < sessions_.size();) {
     const sql::Database& database = *sessions_[server];

@@ -40,10 +40,9 @@ class CrashDetector {
   [[nodiscard]] bool make_durable();
 
  private:
-  // A conflict says nothing of a session that lives, so the work is tried again until the timeout.
+  // A conflict says nothing of a session that lives, so the work is tried again, for as long as the others live.
   bool on_each(const std::function<void(const sql::Database&, std::uint32_t shard)>& work);
 
-  const std::chrono::milliseconds timeout_;
   std::vector<Lease> sessions_;  // one for each server
   bool lost_ = false;
   std::chrono::steady_clock::time_point kept_alive_ = std::chrono::steady_clock::now();

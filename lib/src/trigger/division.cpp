@@ -91,11 +91,14 @@ bool Division::look(const std::vector<std::uint32_t>& here) noexcept {
     for (const std::uint32_t shard : here) {
       known[shard] = holdings_.known(shard);
     }
-    const View view = read(here);
+    View view = read(here);
     for (const std::uint32_t shard : here) {
-      shard::on_shard(shards_, shard, [&] { decide(shard, view, known[shard]); });
+      if (!view.failures.contains(shard)) {
+        survive(shard, view, [&] { shard::on_shard(shards_, shard, [&] { decide(shard, view, known[shard]); }); });
+      }
+      const auto failure = view.failures.find(shard);
+      tell({&shard, 1}, failure == view.failures.end() ? nullptr : &failure->second);
     }
-    tell(here, nullptr);
     answers = true;
   } catch (const Error& error) {
     if (feed::passes(error) && started_) {
@@ -114,36 +117,66 @@ bool Division::look(const std::vector<std::uint32_t>& here) noexcept {
   return answers;
 }
 
+// A failure of one shard must not keep this process from taking over the others. So then they are asked one by one. As
+// that may take long, the lease is renewed again and again.
 Division::View Division::read(std::span<const std::uint32_t> here) {
   View view;
-  const std::uint32_t first = here.front();
+  const auto renew = [&] {
+    shard::with_shard(shards_, here.front(), deadline_of_look(), [&](const sql::Database& first) {
+      renew_lease(first, trigger_, token_);
+      view.alive = live_processes(first, trigger_);
+    });
+  };
+  renew();
   for (std::span<const std::uint32_t> rest = here; !rest.empty();) {
     const auto group = rest.first(std::min(rest.size(), shard::shards_at_once));
     rest = rest.subspan(group.size());
-    shard::with_group(shards_, group, deadline_of_look(), shard::Purpose::general, [&](shard::Lease& lease) {
-      if (group.front() == first) {
-        renew_lease(lease.on(first), trigger_, token_);
-        view.alive = live_processes(lease.on(first), trigger_);
+    try {
+      read_rows(group, view);
+    } catch (const Error& error) {
+      if (!feed::passes(error) || !shard::may_be_one_shards(error)) {
+        throw;
       }
-      std::string select;
       for (const std::uint32_t shard : group) {
-        select += fmt::format(
-            "{}(SELECT {}, token, generation, barrier, position FROM {} WHERE job = '{}' AND "
-            "table_name = {})",
-            select.empty() ? "" : " UNION ALL ", shard, lease.on(shard).table("looseleaf_progress"), trigger_job,
-            sql::text_literal(trigger_));
+        survive(shard, view, [&] { read_rows({&shard, 1}, view); });
+        renew();
       }
-      const sql::Result rows = lease->query(select);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        Seen seen{rows.unsigned_integer(i, 1), {rows.unsigned_integer(i, 2)}};
-        if (rows.cell(i, 3)) {
-          seen.known.place = {base::parse_stamp(rows.text(i, 3)), rows.cell(i, 4) ? rows.unsigned_integer(i, 4) : 0};
-        }
-        view.rows[static_cast<std::uint32_t>(rows.unsigned_integer(i, 0))] = seen;
-      }
-    });
+    }
   }
   return view;
+}
+
+void Division::read_rows(std::span<const std::uint32_t> group, View& view) {
+  // One attempt: a lock that somebody holds lasts, and the next look comes soon.
+  shard::with_group(shards_, group, base::Deadline({}), shard::Purpose::general, [&](shard::Lease& lease) {
+    std::string select;
+    for (const std::uint32_t shard : group) {
+      select += fmt::format(
+          "{}(SELECT {}, token, generation, barrier, position FROM {} WHERE job = '{}' AND "
+          "table_name = {})",
+          select.empty() ? "" : " UNION ALL ", shard, lease.on(shard).table("looseleaf_progress"), trigger_job,
+          sql::text_literal(trigger_));
+    }
+    const sql::Result rows = lease->query(select);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      Seen seen{rows.unsigned_integer(i, 1), {rows.unsigned_integer(i, 2)}};
+      if (rows.cell(i, 3)) {
+        seen.known.place = {base::parse_stamp(rows.text(i, 3)), rows.cell(i, 4) ? rows.unsigned_integer(i, 4) : 0};
+      }
+      view.rows[static_cast<std::uint32_t>(rows.unsigned_integer(i, 0))] = seen;
+    }
+  });
+}
+
+void Division::survive(std::uint32_t shard, View& view, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (!feed::passes(error) || !shard::may_be_one_shards(error)) {
+      throw;
+    }
+    view.failures.insert_or_assign(shard, error);
+  }
 }
 
 void Division::decide(std::uint32_t shard, const View& view, const Known& before) {
@@ -198,18 +231,19 @@ void Division::give_back(std::uint32_t shard) {
   });
 }
 
-// Tells of a server only if this process holds none of its shards. If it does, their reader tells.
-void Division::tell(const std::vector<std::uint32_t>& here, const Error* failure) {
-  const bool reader_tells = failure && !holdings_.held_of(here).empty();
+// Tells of a server, by its first shard, or of one shard, but only if this process holds none of them. If it does,
+// their reader tells.
+void Division::tell(std::span<const std::uint32_t> shards, const Error* failure) {
+  const bool reader_tells = failure && !holdings_.held_of(shards).empty();
   {
     const std::lock_guard lock(mutex_);
-    bool& told = told_[here.front()];
+    bool& told = told_[shards.front()];
     if (reader_tells || told == (failure != nullptr)) {
       return;
     }
     told = failure != nullptr;
   }
-  events_.tell(here.front(), failure);
+  events_.tell(shards.front(), failure);
 }
 
 void Division::keep_failure() noexcept {

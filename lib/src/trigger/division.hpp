@@ -56,18 +56,22 @@ class Division {
   };
   struct View {
     Processes alive;
-    std::map<std::uint32_t, Seen> rows;  // by shard
+    std::map<std::uint32_t, Seen> rows;       // by shard
+    std::map<std::uint32_t, Error> failures;  // by shard, whose row is not known
   };
 
   void keep(const std::stop_token& stop, const std::vector<std::uint32_t>& here);
   // Returns true if the server answered.
   bool look(const std::vector<std::uint32_t>& here) noexcept;
   [[nodiscard]] View read(std::span<const std::uint32_t> here);
+  void read_rows(std::span<const std::uint32_t> group, View& view);
+  // Keeps a failure that may be this shard's alone.
+  static void survive(std::uint32_t shard, View& view, const std::function<void()>& work);
   void decide(std::uint32_t shard, const View& view, const Known& before);
   void claim(std::uint32_t shard, std::uint64_t from);
   void adopt(std::uint32_t shard, const sql::Database& database);
   void give_back(std::uint32_t shard);
-  void tell(const std::vector<std::uint32_t>& here, const Error* failure);
+  void tell(std::span<const std::uint32_t> shards, const Error* failure);
   void keep_failure() noexcept;
   void fail() noexcept;
   void release(const std::vector<std::uint32_t>& here) noexcept;
@@ -83,7 +87,7 @@ class Division {
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any wake_;
   std::exception_ptr failure_;
-  std::map<std::uint32_t, bool> told_;  // by first shard of a server: its failure was told
+  std::map<std::uint32_t, bool> told_;  // by shard, of a server by its first one: its failure was told
   std::vector<std::jthread> threads_;
 };
 

@@ -222,7 +222,8 @@ class Verification {
 
   std::vector<reconcile::Difference> apply(std::uint32_t shard, const std::vector<Uuid>& ids,
                                            reconcile::ReconcileMode mode) {
-    return reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode, verified_).differences;
+    return reconcile::reconcile_in_slices(shards_, job_, shard, ids, mode, reconcile::Pace::by_job, verified_)
+        .differences;
   }
 
   static std::set<Uuid> entities_of(const std::set<reconcile::Difference>& differences) {

@@ -1,6 +1,7 @@
 // The writes of one batch on their way through the protocol.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <looseleaf/write.hpp>
 #include <map>
@@ -57,9 +58,10 @@ struct Item {
   bool left_out = false;            // an attempt has left it out, because an earlier write has the same unique values
   const Item* waits_for = nullptr;  // a write of this batch, which may give up a unique value that this one takes
   std::optional<std::uint32_t> holder_shard;  // of an entity that has a unique value of this one, and cannot be read
-  std::set<Uuid> cleared;                     // entities whose rows were in the way, and were to be removed
-  std::vector<shard::PlacedRow> rows;         // the rows expected once this write is stored
-  std::optional<Error> too_long;              // see ExpectedRows
+  // Entities whose rows were in the way, and when they were to be removed for the first time.
+  std::map<Uuid, std::chrono::steady_clock::time_point> cleared;
+  std::vector<shard::PlacedRow> rows;  // the rows expected once this write is stored
+  std::optional<Error> too_long;       // see ExpectedRows
   // The rows that only the old body calls for. They are superfluous once this write is stored.
   std::vector<shard::PlacedRow> superseded;
   std::vector<shard::PlacedRow> kept;  // with unique indexes: the rows that the old body calls for as well

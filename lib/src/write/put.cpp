@@ -29,6 +29,9 @@ namespace {
 
 // How long a batch waits for the entity that has a unique value of one of its writes.
 constexpr std::chrono::milliseconds wait_for_holder(500);
+// How long it waits for a row that its shard does not maintain any more: while an index is dropped, one shard after the
+// other ceases to.
+constexpr std::chrono::seconds wait_for_drop(5);
 
 // Returns true if writers maintain the same indexes by both catalogs, whatever their epochs.
 bool same_indexes(const shard::Catalog& a, const shard::Catalog& b) {
@@ -242,12 +245,9 @@ class BatchWriter {
     try {
       reject_or_clear(shards_, catalog, blocked, base::Deadline(patience));
       if (!deadline_.passed()) {
-        std::erase_if(left, [](const BlockedWrite& b) { return b.item->cleared.insert(*b.row.holder).second; });
+        std::erase_if(left, [](const BlockedWrite& write) { return write.item->decided || is_cleared_now(write); });
       }
-      if (auto stays = why_rows_stay(shards_, catalog, left, deadline_)) {
-        failure = *std::move(stays);
-        again = false;
-      }
+      give_up_what_stays(catalog, left);
     } catch (const Error& error) {
       failure = error;
       again = is_worth_a_retry(error) || !shards_.sessions().has_given_up(holder_shard);
@@ -258,6 +258,25 @@ class BatchWriter {
         write.item->holder_shard = holder_shard;
         note({write.item}, with_place);
         put_off(*write.item, with_place, again);
+      }
+    }
+  }
+
+  // Returns true if the row in the way was removed for the first time.
+  static bool is_cleared_now(const BlockedWrite& write) {
+    return write.item->cleared.emplace(*write.row.holder, std::chrono::steady_clock::now()).second;
+  }
+
+  // Lets writes fail if a row in their way does not go away for a while, because its shard does not maintain the index.
+  void give_up_what_stays(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
+    for (const BlockedWrite& write : blocked) {
+      const auto since = write.item->cleared.find(*write.row.holder);
+      if (write.item->decided || since == write.item->cleared.end() ||
+          std::chrono::steady_clock::now() - since->second < wait_for_drop) {
+        continue;
+      }
+      if (const auto reason = why_row_stays(shards_, catalog, write, deadline_)) {
+        decide(*write.item, WriteStatus::failed, with_holder(*reason, catalog, write));
       }
     }
   }

@@ -181,27 +181,23 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
   }
 }
 
-std::optional<Error> why_rows_stay(shard::Shards& shards, const shard::Catalog& catalog,
-                                   std::span<const BlockedWrite> blocked, const base::Deadline& deadline) {
-  if (std::all_of(blocked.begin(), blocked.end(), [](const BlockedWrite& write) { return write.item->decided; })) {
+std::optional<Error> why_row_stays(shard::Shards& shards, const shard::Catalog& catalog, const BlockedWrite& blocked,
+                                   const base::Deadline& deadline) {
+  const std::uint32_t shard = shard::shard_of(*blocked.row.holder, shards.count());
+  const shard::Catalog there = shard::read_shard(shards, shard, deadline, shard::load_catalog);
+  const shard::CatalogIndex& index = catalog.indexes[blocked.row.wanted.catalog_position];
+  const shard::CatalogIndex* const same = there.find(index.definition.table);
+  if (same != nullptr && same->generation == index.generation && same->maintained()) {
     return std::nullopt;
   }
-  const std::uint32_t shard = shard::shard_of(*blocked.front().row.holder, shards.count());
-  const shard::Catalog there = shard::read_shard(shards, shard, deadline, shard::load_catalog);
-  for (const BlockedWrite& write : blocked) {
-    const shard::CatalogIndex& index = catalog.indexes[write.row.wanted.catalog_position];
-    const shard::CatalogIndex* const same = there.find(index.definition.table);
-    if (same == nullptr || same->generation != index.generation || !same->maintained()) {
-      return Error(
-          ErrorCode::bad_index,
-          "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity",
-          shards.where(shard),
-          fmt::format("if the index is being dropped, run `looseleaf drop-index {0}` to finish that; if that shard was "
-                      "replaced, run `looseleaf create-index` with the definition of {0}; then put this again",
-                      index.definition.table));
-    }
-  }
-  return std::nullopt;
+  return Error(
+      ErrorCode::unavailable,
+      "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity",
+      shards.where(shard),
+      fmt::format("if the index is being dropped, wait for that, or run `looseleaf drop-index {0}` to finish it; if "
+                  "that shard was replaced, run `looseleaf create-index` with the definition of {0}; then put this "
+                  "again",
+                  index.definition.table));
 }
 
 }  // namespace looseleaf::write

@@ -55,9 +55,9 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::span<const BlockedWrite> blocked,
                      const base::Deadline& deadline);
 
-// Returns why the rows of holders on one shard do not go away, although reject_or_clear() found that nobody calls for
-// them: that shard does not maintain the index, or not any more. Absent if it does, for each write that is undecided.
-[[nodiscard]] std::optional<Error> why_rows_stay(shard::Shards& shards, const shard::Catalog& catalog,
-                                                 std::span<const BlockedWrite> blocked, const base::Deadline& deadline);
+// Returns why a row does not go away although reject_or_clear() found that nobody calls for it: its holder's shard does
+// not maintain the index, or not any more. Absent if it does.
+[[nodiscard]] std::optional<Error> why_row_stays(shard::Shards& shards, const shard::Catalog& catalog,
+                                                 const BlockedWrite& blocked, const base::Deadline& deadline);
 
 }  // namespace looseleaf::write
