@@ -25,6 +25,10 @@ Error without_operator(std::string_view text) {
                  "name>=value, name^=prefix, or 'name exists'");
 }
 
+Error without_name(std::string_view text) {
+  return invalid(text, "invalid condition", "write the name of a property before the operator: name=value");
+}
+
 // The beginning of a condition, up to the operator.
 struct Name {
   std::string property;
@@ -106,9 +110,17 @@ void refuse_other_notation(std::string_view text, const Name& name) {
                     text.substr(0, name.size), found->meant, value, found->symbol[1], quoted(name), found->symbol,
                     value));
   }
-  if (const std::size_t at = name.property.find("[]."); at != std::string::npos) {
-    std::string path = name.property;
+  std::string path = name.property;
+  const auto inside = [&] {
+    return path.ends_with(elements) ? path.size() - elements.size() : path.find(std::string(elements) + ".");
+  };
+  for (std::size_t at = inside(); at != std::string::npos; at = inside()) {
     path.erase(at, elements.size());
+  }
+  if (path.empty()) {
+    throw without_name(text);
+  }
+  if (path != name.property) {
     throw invalid(
         text, "[] inside a property's name",
         fmt::format("write '{}[]{}': a path goes on inside the elements of the first array on it; if the name "
@@ -126,7 +138,7 @@ Condition Condition::parse(std::string_view text) {
     throw without_operator(text);
   }
   if (name.property.empty()) {
-    throw invalid(text, "invalid condition", "write the name of a property before the operator: name=value");
+    throw without_name(text);
   }
   if (!name.quoted) {
     refuse_other_notation(text, name);

@@ -69,6 +69,10 @@ TEST_CASE("brackets behind a name mean the elements of an array, and in double q
   CHECK(error.hint() ==
         R"(write 'a.b[]>=1': a path goes on inside the elements of the first array on it; if the name contains [], )"
         R"(write it in double quotes: '"a[].b">=1')");
+  const Error twice = refusal_of("a[].b[][]<1");
+  CHECK(std::string(twice.what()) == "[] inside a property's name");
+  CHECK(twice.hint().starts_with("write 'a.b[]<1': "));
+  CHECK(refusal_of("[][]<1").hint().starts_with("write the name of a property before the operator"));
 }
 
 TEST_CASE("a name in double quotes is a JSON string and may hold operators and any character") {
