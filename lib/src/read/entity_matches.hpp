@@ -26,7 +26,6 @@ class EntityMatcher {
   [[nodiscard]] const model::Row* place() const;
   [[nodiscard]] bool calls_for(const model::Row& row) const;
   // True if the entity does not match Query::where.
-  [[nodiscard]] bool is_filtered() const { return filtered_; }
 
  private:
   const QueryPlan& plan_;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -20,8 +19,6 @@ using shard::Step;
 namespace steps = shard::steps;
 
 namespace {
-
-constexpr std::size_t most_remembered = 131'072;  // ids; they take about 8 MiB
 
 // Returns how many rows one of several shards should contribute to a chunk: twice its share, and a few more. Then even
 // the rows of a small chunk, which are not spread evenly, seldom need a second read.
@@ -90,7 +87,7 @@ QueryReport QueryExecution::run() {
     }
   }
   warn_of_mistakes();
-  if (!unavailable_.missed().empty()) {
+  if (!unavailable_.missed().empty() && report_.entities_read == 0) {  // no read of an entity has asked
     require_not_moved();
   }
   for (const auto& [shard, error] : unavailable_.missed()) {
@@ -99,22 +96,25 @@ QueryReport QueryExecution::run() {
   return std::move(report_);
 }
 
-// If all entities of the rows are on shards that are down, no read of them has asked.
+// One shard suffices: the other store takes no writes before all shards of this one say that it has moved.
 void QueryExecution::require_not_moved() {
-  const Unavailable::Shards missed = unavailable_.missed();
-  std::vector<std::uint32_t> others;
   for (const ShardRows& stream : streams_) {
-    if (!missed.contains(stream.shard())) {
-      others.push_back(stream.shard());
+    const std::uint32_t shard = stream.shard();
+    if (unavailable_.missed().contains(shard)) {
+      continue;
+    }
+    bool answers = true;
+    for_groups(
+        {&shard, 1},
+        [&](std::span<const std::uint32_t> group) {
+          shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::fail_fast,
+                            [&](shard::Lease& lease) { shard::require_not_moved(lease, group); });
+        },
+        [&](std::uint32_t) { answers = false; });
+    if (answers) {
+      return;
     }
   }
-  for_groups(
-      others,
-      [&](std::span<const std::uint32_t> group) {
-        shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::fail_fast,
-                          [&](shard::Lease& lease) { shard::require_not_moved(lease, group); });
-      },
-      [](std::uint32_t) {});
 }
 
 void QueryExecution::stop_if_asked() const {
@@ -275,7 +275,7 @@ bool QueryExecution::leave_out(const Uuid& id, Error error) {
     report_.next = make_token(index_.definition, query_, *last_given_);
     return false;
   }
-  decide(id, true);
+  decided_.add(id, true);
   ++report_.unreadable;
   query_.on_unreadable(error);
   return true;
@@ -291,13 +291,13 @@ bool QueryExecution::give(const shard::IndexEntry& entry, const GetResult& resul
   if (match.elsewhere) {
     return give_elsewhere({*match.elsewhere, entry.entity_id}, *result.entity, &entry);
   }
-  decide(entry.entity_id, match.kind == Match::Kind::filtered);
+  decided_.add(entry.entity_id, match.kind == Match::Kind::filtered);
   return true;
 }
 
 // Before the last entity of a page, there still is room for what was missed.
 bool QueryExecution::give(const shard::IndexEntry& place, const Entity& entity) {
-  decide(entity.id, true);
+  decided_.add(entity.id, true);
   if (query_.limit > 0 && report_.entities + 1 == query_.limit && !looked_again_ && !look_again(place)) {
     return false;
   }
@@ -324,8 +324,9 @@ bool QueryExecution::give_elsewhere(shard::IndexEntry place, const Entity& entit
     return true;
   }
   const bool was_passed = !position || plan_.before(place, *position);
-  if ((forgot_ && was_passed) || (after_ && !plan_.before(*after_, place))) {  // given before, or on an earlier page
-    decide(entity.id, true);
+  if ((decided_.forgot() && was_passed) ||
+      (after_ && !plan_.before(*after_, place))) {  // given before, or on an earlier page
+    decided_.add(entity.id, true);
     return true;
   }
   return give(place, entity);
@@ -364,7 +365,7 @@ bool QueryExecution::read_late(const std::vector<Uuid>& ids,
                more = on_match({*std::move(place), result.id}, *result.entity);
                return more;
              }
-             decide(result.id, false);
+             decided_.add(result.id, false);
              return true;
            },
            unavailable_, query_.partial ? Wanted::part : Wanted::all,
@@ -385,7 +386,7 @@ std::optional<model::Row> QueryExecution::place_of(const GetResult& result) cons
 }
 
 bool QueryExecution::may_have_missed() const {
-  if (!plan_.rows_can_move() || forgot_) {
+  if (!plan_.rows_can_move() || decided_.forgot()) {
     return false;
   }
   return plan_.is_sharded() ? statements_ > 1
@@ -490,27 +491,12 @@ void QueryExecution::warn_of_limit(const shard::SomeIds& found, std::size_t limi
 }
 
 bool QueryExecution::skips(const shard::IndexEntry& entry) {
-  const auto found = decided_.find(entry.entity_id);
-  if (found == decided_.end()) {
+  const std::optional<bool> calls_for_rows = decided_.calls_for_rows(entry.entity_id);
+  if (!calls_for_rows) {
     return false;
   }
-  ++(found->second && several_rows_ ? report_.filtered_repeats : report_.filtered_stale);
+  ++(*calls_for_rows && several_rows_ ? report_.filtered_repeats : report_.filtered_stale);
   return true;
-}
-
-void QueryExecution::decide(const Uuid& id, bool calls_for_rows) {
-  if (decided_.size() == most_remembered) {
-    decided_.clear();
-    forgot_ = true;
-  }
-  decided_.emplace(id, calls_for_rows);
-}
-
-std::size_t QueryExecution::Hash::operator()(const Uuid& id) const {
-  std::uint64_t first = 0, last = 0;
-  std::memcpy(&first, id.bytes.data(), sizeof(first));
-  std::memcpy(&last, id.bytes.data() + sizeof(first), sizeof(last));
-  return first ^ last;
 }
 
 }  // namespace looseleaf::read

@@ -14,10 +14,10 @@
 #include <set>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "model/filter.hpp"
+#include "read/decided_entities.hpp"
 #include "read/entity_matches.hpp"
 #include "read/get.hpp"
 #include "read/query_plan.hpp"
@@ -81,7 +81,7 @@ class QueryExecution {
   // Returns the entity's place in the answer; absent if it does not match. Throws Error if it cannot be read.
   [[nodiscard]] std::optional<model::Row> place_of(const GetResult& result) const;
 
-  // Asks the shards that are up. Throws Error(moved).
+  // Asks a shard that is up. Throws Error(moved).
   void require_not_moved();
   // Returns true if an entity may have been missed because its row moved from a place that had not been read to one
   // that had: not all that was read of a shard, or of all shards if rows move between them, is of one moment.
@@ -98,12 +98,7 @@ class QueryExecution {
 
   // Returns true if the row can be skipped, because its entity has been decided.
   bool skips(const shard::IndexEntry& entry);
-  // Remembers that an entity was given, or that it does not match.
-  void decide(const Uuid& id, bool calls_for_rows);
 
-  struct Hash {
-    std::size_t operator()(const Uuid& id) const;
-  };
   struct Before {
     const QueryPlan& plan;
     bool operator()(const shard::IndexEntry& a, const shard::IndexEntry& b) const { return plan.before(a, b); }
@@ -122,10 +117,9 @@ class QueryExecution {
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::deque<ShardRows> streams_;
   std::size_t batch_size_;
-  std::atomic<std::size_t> statements_ = 0;       // that read index rows
-  std::unordered_map<Uuid, bool, Hash> decided_;  // whether the entity calls for rows in the range
-  bool forgot_ = false;                           // decided_ was too small
-  std::set<shard::IndexEntry, Before> moved_;     // places ahead at which undecided entities are given
+  std::atomic<std::size_t> statements_ = 0;  // that read index rows
+  DecidedEntities decided_;
+  std::set<shard::IndexEntry, Before> moved_;  // places ahead at which undecided entities are given
   bool looked_again_ = false;
   std::optional<shard::IndexEntry> last_taken_, last_given_;
   QueryReport report_;
