@@ -87,11 +87,6 @@ bool LineWriter::flush() {
   return error_ == 0;
 }
 
-int LineWriter::error() const {
-  const std::lock_guard lock(mutex_);
-  return error_;
-}
-
 int LineWriter::take_error() {
   const std::lock_guard lock(mutex_);
   const bool taken = std::exchange(error_taken_, error_ != 0);

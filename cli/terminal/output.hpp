@@ -28,9 +28,8 @@ class LineWriter {
   void clear_screen();
   bool flush();
 
-  // The errno of the write that failed, or 0. EPIPE means that the reader closed the pipe.
-  [[nodiscard]] int error() const;
-  // Like error(), but returns the error only once, so that it is reported once.
+  // Returns the errno of the write that failed, and only once, so that it is reported once; or 0. EPIPE means that the
+  // reader closed the pipe.
   [[nodiscard]] int take_error();
 
  private:
@@ -41,7 +40,7 @@ class LineWriter {
 
   const int fd_;
   const bool terminal_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::string buffer_;
   std::chrono::steady_clock::time_point written_at_{};

@@ -105,8 +105,7 @@ job::JobRow ShardFill::start_anew(const base::Deadline& deadline) {
   return shard::read_shard(shards_, shard_, deadline, [&](const sql::Database& database) {
     job::JobRow row;
     row.barrier = barrier;
-    row.position = database->query("SELECT COALESCE(MAX(added_id), 0) + 1 FROM " + database.table("entities"))
-                       .unsigned_integer(0, 0);
+    row.position = shard::last_added(database) + 1;
     return row;
   });
 }
@@ -439,8 +438,7 @@ void ShardFill::check_generations(const sql::Database& database, const shard::Fe
   const auto catalog = shards_.catalogs().reload(shard_, database);
   for (const FillTarget& target : targets_) {
     const shard::CatalogIndex* index = catalog->find(target.definition.table);
-    if (!index || index->generation != target.generation || index->state == IndexState::dropping ||
-        index->state == IndexState::dropped) {
+    if (!index || index->generation != target.generation || index->is_being_dropped()) {
       throw Error(ErrorCode::bad_index, "index was dropped during the backfill", {{"index", target.definition.table}},
                   "create it again if it is still wanted");
     }

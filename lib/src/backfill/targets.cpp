@@ -32,7 +32,7 @@ std::optional<Error> refuse(shard::Shards& shards, const std::string& table, con
       return Error(ErrorCode::bad_index, "index is not created on every shard", context,
                    "run `looseleaf create-index` with its definition again");
     }
-    if (index->state == IndexState::dropping || index->state == IndexState::dropped) {
+    if (index->is_being_dropped()) {
       return Error(ErrorCode::bad_index, "index is being dropped", context,
                    fmt::format("run `looseleaf drop-index {}` to finish that", table));
     }

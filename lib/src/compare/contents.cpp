@@ -17,10 +17,9 @@ constexpr std::size_t rows_at_once = 500;  // with their bodies
 
 // Reads a row that was read without its body again, as it is now.
 std::optional<shard::EntityRow> read_whole(shard::Shards& shards, std::uint32_t shard, const Uuid& id) {
-  auto rows = shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-    return shard::read_entities(database, std::span(&id, 1), shard::Lock::none);
+  return shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+    return shard::read_entity(database, id, shard::Lock::none);
   });
-  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
 }  // namespace

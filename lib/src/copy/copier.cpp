@@ -272,12 +272,11 @@ void Copier::require_other_values(const WriteResult& refused, const shard::Entit
 // What is read is on the disk of its server, like everything that the feed delivers.
 std::optional<shard::EntityRow> Copier::read_original(const Uuid& id) {
   const std::uint32_t shard = shard::shard_of(id, original_.count());
-  auto rows = shard::with_shard(original_, shard, original_.deadline(), [&](const sql::Database& database) {
-    auto found = shard::read_entities(database, {&id, 1}, shard::Lock::none);
+  return shard::with_shard(original_, shard, original_.deadline(), [&](const sql::Database& database) {
+    auto row = shard::read_entity(database, id, shard::Lock::none);
     shard::make_durable(database, shard);
-    return found;
+    return row;
   });
-  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
 // Returns an error only if something that is there forbids the write, or if the body cannot be read.

@@ -72,10 +72,6 @@ std::unique_ptr<shard::Shards> sessions_of_its_own(Target& target) {
   return other;
 }
 
-bool same(const IndexDefinition& a, const IndexDefinition& b) {
-  return a.canonical_json() == b.canonical_json();
-}
-
 // Returns the indexes of which a drop is under way or has died, also those that are in no catalog any more.
 std::set<std::string> drops_under_way(shard::Shards& shards) {
   const auto jobs = shard::read_shard(shards, 0, shards.deadline(), job::read_jobs);
@@ -105,7 +101,7 @@ void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobCo
   }
   for (const auto& [table, definition] : there.definitions) {
     const auto found = wanted.definitions.find(table);
-    const bool is_wanted = found != wanted.definitions.end() && same(found->second, definition);
+    const bool is_wanted = found != wanted.definitions.end() && found->second == definition;
     if (is_wanted && !there.incomplete.contains(table)) {
       continue;
     }
@@ -157,7 +153,7 @@ void require_same_indexes(shard::Shards& original, shard::Shards& other) {
   const Indexes there = read_complete_indexes(other, "the other one");
   for (const auto& [table, definition] : wanted.definitions) {
     const auto found = there.definitions.find(table);
-    if (found == there.definitions.end() || !same(found->second, definition) ||
+    if (found == there.definitions.end() || found->second != definition ||
         (wanted.ready.at(table) && !there.ready.at(table))) {
       throw indexes_changed(table);
     }

@@ -244,10 +244,7 @@ void Target::require_own_row() {
 
 bool Target::is_empty() {
   for (std::uint32_t shard = 0; shard < other_.count(); ++shard) {
-    const bool has_rows = shard::read_shard(other_, shard, other_.deadline(), [](const sql::Database& database) {
-      return !database->query(fmt::format("SELECT 1 FROM {} LIMIT 1", database.table("entities"))).empty();
-    });
-    if (has_rows) {
+    if (shard::read_shard(other_, shard, other_.deadline(), shard::has_entities)) {
       return false;
     }
   }

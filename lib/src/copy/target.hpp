@@ -18,7 +18,7 @@ namespace looseleaf::copy {
 
 using job::copy_job;
 
-using Positions = std::map<std::uint32_t, feed::ShardPosition>;  // by shard of the original
+using feed::Positions;  // by shard of the original
 
 // The right to write to the other cluster. A process that was only asleep while another one made an object of this
 // class can neither write there nor store a position any more: every shard then has another token.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <looseleaf/uuid.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,8 @@ struct ShardPosition {
 
   bool operator==(const ShardPosition&) const = default;
 };
+
+using Positions = std::map<std::uint32_t, ShardPosition>;  // by shard
 
 // A position on every shard. It is absent for a shard from which nothing was read yet: the reader begins there with all
 // entities.

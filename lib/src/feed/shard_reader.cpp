@@ -132,12 +132,12 @@ void complete(const sql::Database& database, Page& page, Changed changed, const 
   for (shard::EntityRow& row : page.rows) {
     const ShardPosition after = position_after(row, from, from);
     if (row.lacks_body()) {
-      auto now = shard::read_entities(database, std::span(&row.id, 1), shard::Lock::none);
-      if (now.empty() || (now.front().updated != row.updated && changed == Changed::leave_out)) {
+      auto now = shard::read_entity(database, row.id, shard::Lock::none);
+      if (!now || (now->updated != row.updated && changed == Changed::leave_out)) {
         page.end = after;
         continue;
       }
-      row = std::move(now.front());
+      row = *std::move(now);
     }
     text += row.body ? codec::recorded_length(*row.body) : 0;
     if (text > most_text && !rows.empty()) {

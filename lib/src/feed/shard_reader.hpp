@@ -19,8 +19,6 @@ namespace looseleaf::feed {
 // also everything that was committed before.
 [[nodiscard]] ShardPosition begin(shard::Shards& shards, std::uint32_t shard, bool scan);
 
-using Positions = std::map<std::uint32_t, ShardPosition>;  // by shard
-
 // What shards say of positions.
 struct News {
   std::vector<std::uint32_t> changed;   // something was committed after the position

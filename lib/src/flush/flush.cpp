@@ -307,11 +307,11 @@ class Flush {
       if (result.status == WriteStatus::rejected) {
         reason = base::utf8_prefix(reason_of(*result.error), longest_reason);
       } else {
-        const auto rows = shard::read_entities(*lease, {&write.id, 1}, shard::Lock::shared);
-        if (rows.empty() || !rows.front().body) {
+        const auto row = shard::read_entity(*lease, write.id, shard::Lock::shared);
+        if (!row || !row->body) {
           return Decided::not_yet;
         }
-        if (!codec::have_same_text(*rows.front().body, write.body, model::max_body_size)) {
+        if (!codec::have_same_text(*row->body, write.body, model::max_body_size)) {
           reason = "the entity exists already, with another text";
         }
       }

@@ -32,16 +32,10 @@ Error other_definition(const shard::Shards& shards, std::uint32_t shard, const I
           "drop it first, or give the new index another name"};
 }
 
-// True if the catalogs say that the index is being dropped. The drop's intent may be gone: a later create may have
-// replaced it.
-bool is_being_dropped(const KnownIndex& everywhere) {
-  return everywhere.drop_intent || everywhere.is_being_dropped();
-}
-
 // Throws if the index cannot be created because of an existing index.
 void check(shard::Shards& shards, const IndexDefinition& definition, const KnownIndex& everywhere,
            const base::Deadline& deadline) {
-  if (is_being_dropped(everywhere)) {
+  if (everywhere.drop_has_begun()) {
     throw Error(ErrorCode::bad_index, "an index with this name is being dropped", {{"index", definition.table}},
                 fmt::format("run `looseleaf drop-index {}` to finish that first", definition.table));
   }
@@ -120,7 +114,7 @@ class Creation {
   // unknown table.
   KnownIndex claim(const KnownIndex& before) {
     const std::optional<job::JobRow> left = before.create_intent;
-    generation_ = before.generation().value_or(base::random_u64());
+    generation_ = before.generation_or_intent().value_or(base::random_u64());
     if (left && !before.in_any_catalog() && left->detail != definition_.canonical_json()) {
       change_.claim(left->generation, left->detail, steps::create_intent);
       look_up();  // throws if the other run has completed meanwhile; then its table is not a leftover
@@ -132,7 +126,7 @@ class Creation {
     }
     change_.claim(generation_, definition_.canonical_json(), steps::create_intent);
     KnownIndex now = look_up();  // reads again, because no other process can change it now
-    if (now.generation() != generation_) {
+    if (now.generation_or_intent() != generation_) {
       throw Error(ErrorCode::busy, "another process has just created this index", {{"index", definition_.table}},
                   "run the command again");
     }
@@ -194,7 +188,7 @@ class Creation {
     const Step step(steps::create_publish, shard);
     bool empty = false;
     change_.change_catalog(shard, [&](const sql::Database& database) {
-      empty = database->query("SELECT 1 FROM " + database.table("entities") + " LIMIT 1").empty();
+      empty = !shard::has_entities(database);
       shard::add_index(database, definition_, generation_, IndexState::building);
     });
     return empty;
@@ -208,7 +202,7 @@ class Creation {
 
 // Returns true if every shard has the index with this definition, and no create or drop of it is under way or has died.
 bool is_active(const KnownIndex& everywhere, const IndexDefinition& definition) {
-  return !everywhere.create_intent && !is_being_dropped(everywhere) &&
+  return !everywhere.create_intent && !everywhere.drop_has_begun() &&
          std::all_of(everywhere.on_shard.begin(), everywhere.on_shard.end(), [&](const auto& index) {
            return index && index->definition == definition && index->generation == everywhere.generation();
          });

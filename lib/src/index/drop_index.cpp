@@ -19,7 +19,7 @@ constexpr int er_table_access_denied = 1142;
 
 KnownIndex look_up_known_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
   KnownIndex everywhere = look_up_with_intents(shards, table, deadline);
-  if (!everywhere.generation()) {
+  if (!everywhere.generation_or_intent()) {
     throw shard::no_such_index(shards, table);
   }
   return everywhere;
@@ -33,9 +33,9 @@ class Drop {
   DropReport run() {
     IndexChange change(shards_, job::drop_job, table_);
     KnownIndex everywhere = look_up_known_index(shards_, table_, shards_.deadline());
-    require_privileges(*everywhere.generation());
+    require_privileges(*everywhere.generation_or_intent());
     // Shards can have different generations after a restore, or after a command with a wrong cluster file.
-    for (; everywhere.generation(); everywhere = look_up_with_intents(shards_, table_, shards_.deadline())) {
+    for (; everywhere.generation_or_intent(); everywhere = look_up_with_intents(shards_, table_, shards_.deadline())) {
       drop(change, everywhere);
     }
     return std::move(report_);
@@ -76,7 +76,7 @@ class Drop {
                   "its tables may be gone already; run the command without --keep-table to complete that drop");
     }
     keep_table_ = before.drop_intent ? before.drop_intent->detail == "keep" : keep_table_;
-    generation_ = *before.generation();
+    generation_ = *before.generation_or_intent();
     change.claim(generation_, keep_table_ ? "keep" : "", steps::drop_intent);
     // No query may use the index once a writer may have stopped maintaining it. So every shard gets the state
     // `dropping` before the first one gets `dropped`. If the drop is repeated, no state goes back: there is no way from

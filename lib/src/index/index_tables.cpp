@@ -18,9 +18,9 @@ std::string query_for_comment(const sql::Database& database, const std::string& 
 
 }  // namespace
 
-std::optional<std::uint64_t> KnownIndex::generation() const {
-  if (const auto in_catalog = shard::IndexEverywhere::generation()) {
-    return in_catalog;
+std::optional<std::uint64_t> KnownIndex::generation_or_intent() const {
+  if (in_any_catalog()) {
+    return generation();
   }
   if (drop_intent) {
     return drop_intent->generation;

@@ -17,7 +17,9 @@ struct KnownIndex : shard::IndexEverywhere {
   std::optional<job::JobRow> create_intent, drop_intent;
 
   // Returns the generation from a catalog, or else from an intent; absent if the index is not known.
-  [[nodiscard]] std::optional<std::uint64_t> generation() const;
+  [[nodiscard]] std::optional<std::uint64_t> generation_or_intent() const;
+  // The drop's intent may be gone, because a later create has replaced it.
+  [[nodiscard]] bool drop_has_begun() const { return drop_intent || is_being_dropped(); }
 };
 
 // Reads the intents and then all catalogs from the servers. Throws if a shard cannot be reached.

@@ -235,8 +235,7 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   require_reason(reason);
   shards.check_identities();
   require_open(shards);
-  const Access frozen{
-      AccessState::frozen, std::max<std::uint64_t>(base::random_u64(), 1), reason, job::this_process(), {}};
+  const Access frozen{AccessState::frozen, base::random_u64(), reason, job::this_process(), {}};
   const base::Deadline deadline = shards.deadline();
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     try {

@@ -42,7 +42,7 @@ Source::Source(shard::Shards& original, shard::Shards& other)
     : shards_(original),
       other_(other.cluster_id()),
       file_(other.cluster().file.empty() ? "" : std::filesystem::absolute(other.cluster().file).lexically_normal()),
-      token_(std::max<std::uint64_t>(base::random_u64(), 1)) {}
+      token_(base::random_u64()) {}
 
 bool Source::has_moved_there() {
   const Access first = shard::read_shard(shards_, 0, shards_.deadline(), shard::read_access);

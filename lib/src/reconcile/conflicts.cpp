@@ -154,10 +154,8 @@ bool is_conflict(shard::Shards& shards, const shard::Catalog& catalog, const sha
     }
     return std::all_of(both.begin(), both.end(), [&](const auto& entity) {
       return shard::on_shard(shards, entity.first, [&] {
-        const auto found =
-            shard::read_entities(leases.on(entity.first), std::span(&entity.second, 1), shard::Lock::shared);
-        const Called called =
-            found.empty() ? std::vector<shard::PlacedRow>() : rows_of(shards, catalog, entity.first, found.front());
+        const auto found = shard::read_entity(leases.on(entity.first), entity.second, shard::Lock::shared);
+        const Called called = found ? rows_of(shards, catalog, entity.first, *found) : std::vector<shard::PlacedRow>();
         shard::require_still_writable(leases.on(entity.first));
         // The row of a holder that cannot be read may be right.
         return called ? contains(*called, with_entity(row.wanted, entity.second)) : entity.second == *row.holder;

@@ -43,8 +43,8 @@ FoundEntity judge_entity(std::uint32_t shards, std::uint32_t shard, const Uuid& 
 
 std::optional<std::string> read_body(shard::Shards& shards, std::uint32_t shard, const Uuid& id) {
   return shard::read_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-    auto rows = shard::read_entities(database, std::span(&id, 1), shard::Lock::none);
-    return rows.empty() ? std::nullopt : std::move(rows.front().body);
+    auto row = shard::read_entity(database, id, shard::Lock::none);
+    return row ? std::move(row->body) : std::nullopt;
   });
 }
 

@@ -23,6 +23,7 @@ struct CatalogIndex {
 
   // Returns true if writers keep the index's rows up to date.
   [[nodiscard]] bool maintained() const { return state != IndexState::dropped; }
+  [[nodiscard]] bool is_being_dropped() const { return state == IndexState::dropping || state == IndexState::dropped; }
 };
 
 struct Catalog {

@@ -204,6 +204,11 @@ std::vector<EntityRow> read_entities(const sql::Database& database, std::span<co
   return rows;
 }
 
+std::optional<EntityRow> read_entity(const sql::Database& database, const Uuid& id, Lock lock) {
+  auto rows = read_entities(database, {&id, 1}, lock);
+  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+}
+
 std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
@@ -358,6 +363,10 @@ std::vector<EntityRow> read_updated_page(const sql::Database& database, const St
                                                small_body_column(max_size), database.table("entities"),
                                                later_than(behind), sql::stamp_literal(until), limit)),
                    max_size, Columns::added_id_and_stamp);
+}
+
+bool has_entities(const sql::Database& database) {
+  return !database->query(fmt::format("SELECT 1 FROM {} LIMIT 1", database.table("entities"))).empty();
 }
 
 std::uint64_t last_added(const sql::Database& database) {

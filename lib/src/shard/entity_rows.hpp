@@ -51,6 +51,9 @@ enum class Lock { none, shared, exclusive };
 // More than max_ids ids need several statements.
 [[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
 
+// Returns one such row; absent if it does not exist.
+[[nodiscard]] std::optional<EntityRow> read_entity(const sql::Database& database, const Uuid& id, Lock lock);
+
 // Plainly reads the same rows with all columns, but leaves out large bodies as read_bodies() does. In no order.
 [[nodiscard]] std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids,
                                                std::uint64_t max_size);
@@ -112,6 +115,7 @@ void update_entities(const sql::Database& database, std::span<const EntityRow> r
 // Returns rows behind a place whose stamps are below `until`, in the order of places.
 [[nodiscard]] std::vector<EntityRow> read_updated_page(const sql::Database& database, const StampPlace& behind,
                                                        base::Stamp until, std::size_t limit, std::uint64_t max_size);
+[[nodiscard]] bool has_entities(const sql::Database& database);
 // Returns the greatest added_id; 0 without rows.
 [[nodiscard]] std::uint64_t last_added(const sql::Database& database);
 

@@ -29,9 +29,8 @@ std::optional<std::uint64_t> IndexEverywhere::generation() const {
 }
 
 bool IndexEverywhere::is_being_dropped() const {
-  return std::any_of(on_shard.begin(), on_shard.end(), [](const auto& index) {
-    return index && (index->state == IndexState::dropping || index->state == IndexState::dropped);
-  });
+  return std::any_of(on_shard.begin(), on_shard.end(),
+                     [](const auto& index) { return index && index->is_being_dropped(); });
 }
 
 std::vector<Catalog> read_catalogs(Shards& shards, const base::Deadline& deadline) {

@@ -102,8 +102,7 @@ class Verification {
       });
       for (const auto& index : indexes_) {
         const shard::CatalogIndex* const now = catalog->find(index.definition.table);
-        if (now == nullptr || now->generation != index.generation || now->state == IndexState::dropping ||
-            now->state == IndexState::dropped) {
+        if (now == nullptr || now->generation != index.generation || now->is_being_dropped()) {
           throw Error(ErrorCode::unavailable, "an index was dropped while it was verified",
                       {{"index", index.definition.table}}, "run the command again");
         }
