@@ -12,6 +12,7 @@
 #include "index/index_change.hpp"
 #include "index/index_tables.hpp"
 #include "model/definition_differences.hpp"
+#include "shard/entity_rows.hpp"
 #include "shard/schema.hpp"
 #include "shard/steps.hpp"
 
