@@ -184,14 +184,19 @@ TEST_CASE("status names a cleaner as long as it runs, and none that ended, howev
 
 TEST_CASE("a sweep that fails beside passes that succeed is reported once, and works again only when it does") {
   const TestCluster cluster = with_entities(10);
-  cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet"});
+  cli::Process cleaner = start_cleaner(cluster, {"--full", "--full-every", "1", "--quiet", "--timeout", "2"});
   wait_until("it has begun", [&] { return contains(holders(cluster), "pid "); });
-  cluster.sql(0, "RENAME TABLE looseleaf_index TO away");  // which an idle pass does not read
+  cli::Process holder = start({cluster.client(), "--defaults-file=" + cluster.defaults_file(), "-S", cluster.socket(0),
+                               cluster.database(0), "-e", "LOCK TABLES by_n WRITE; SELECT SLEEP(99)"});
   wait_until("it says so", [&] { return contains(cleaner.err(), "error: "); });
   std::this_thread::sleep_for(3s);
-  CHECK(times("error: ", cleaner.err()) == 1);
+  CHECK_MESSAGE(times("error: ", cleaner.err()) == 1, cleaner.err());
   CHECK(times("works again", cleaner.err()) == 0);
-  cluster.sql(0, "RENAME TABLE away TO looseleaf_index");
+  cluster.sql(
+      0, "KILL " +
+             lines_of(cluster.sql(0, "SELECT id FROM information_schema.processlist WHERE info = 'SELECT SLEEP(99)'"))
+                 .at(0));
+  static_cast<void>(holder.wait());
   wait_until(
       "it sweeps", [&] { return contains(cleaner.err(), "the full sweep works again\n"); }, 30s);
   check_status(end_by(SIGTERM, cleaner), 143,
