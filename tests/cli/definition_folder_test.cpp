@@ -125,7 +125,7 @@ TEST_CASE("apply --prune drops what is extra, and asks or wants --yes") {
   check_run(cluster.looseleaf({"diff", folder.path()}), 0, "", {"1 index: all are as declared\n"});
 }
 
-TEST_CASE("apply --prune does not drop what another process has dropped, or made anew, while it filled indexes" *
+TEST_CASE("apply --prune does not drop what another process has dropped, or created again, while it filled indexes" *
           needs_failpoints) {
   const TestCluster cluster = with_old_index();
   create_index(cluster, with_table("by_older"));

@@ -34,7 +34,7 @@ struct DeclaredIndex {
   Kind kind = Kind::equal;
   std::vector<std::uint32_t> shards;     // if it is missing: the shards that lack it
   std::vector<std::string> differences;  // if it is different: a text for each member that differs
-  std::uint64_t generation = 0;          // of the active index; an index that is created anew has another one
+  std::uint64_t generation = 0;          // of the active index; one that is created again has another one
 };
 
 [[nodiscard]] LOOSELEAF_EXPORT std::string to_string(DeclaredIndex::Kind kind);
