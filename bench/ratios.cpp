@@ -40,10 +40,10 @@ const std::vector<Target>& targets() {
       raw_rows{"backfill", "1 index", "raw index rows"}, raw_rows_of_three{"backfill", "3 indexes", "raw index rows"},
       reading{"verify", "all bodies", "reading and decoding"}, verify{"verify", "2 indexes", us},
       process{"process", "get of one id", us}, put2{"put, by shards", "2 shards", us},
-      update2{"update, by shards", "2 shards", us}, get2{"get, by shards", "2 shards", us},
-      query2{"query of a local index, by shards", "2 shards", us}, backfill2{"backfill, by shards", "2 shards", us},
-      verify2{"verify, by shards", "2 shards", us}, clean2{"clean --full, by shards", "2 shards", us},
-      near{"distance: put of a file", "0 ms", us};
+      grown2{"put into grown files, by shards", "2 shards", us}, update2{"update, by shards", "2 shards", us},
+      get2{"get, by shards", "2 shards", us}, query2{"query of a local index, by shards", "2 shards", us},
+      backfill2{"backfill, by shards", "2 shards", us}, verify2{"verify, by shards", "2 shards", us},
+      clean2{"clean --full, by shards", "2 shards", us}, near{"distance: put of a file", "0 ms", us};
   using enum Reach;
   static const std::vector<Target> all = {
       {"raw loader / piped statements", "rate", raw, Side{"put", "1 index", "piped statements"}, at_least, 0.9},
@@ -140,6 +140,12 @@ const std::vector<Target>& targets() {
       {"put, 8 shards on 2 servers / 2 shards", "rate", Side{"put, by shards", "8 shards", us}, put2, at_least, 0.95},
       {"put, 64 shards / 2 shards", "rate", Side{"put, by shards", "64 shards", us}, put2, at_least, 0.65},
       {"put, 256 shards / 2 shards", "rate", Side{"put, by shards", "256 shards", us}, put2, at_least, 0.45},
+      {"put into grown files, 8 shards / 2 shards", "rate", Side{"put into grown files, by shards", "8 shards", us},
+       grown2, at_least, 0.95},
+      {"put into grown files, 64 shards / 2 shards", "rate", Side{"put into grown files, by shards", "64 shards", us},
+       grown2, at_least, 0.65},
+      {"put into grown files, 256 shards / 2 shards", "rate", Side{"put into grown files, by shards", "256 shards", us},
+       grown2, at_least, 0.45},
       {"update of two values, 2 shards / hand-written", "rate", update2,
        Side{"update, by shards", "2 shards", "hand-written"}, at_least, 0.6},
       {"update of two values, 64 shards / 2 shards", "rate", Side{"update, by shards", "64 shards", us}, update2,

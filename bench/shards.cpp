@@ -1,5 +1,6 @@
-// What more shards on the same servers cost: put, update of two indexed values, get, a query of a local index,
-// backfill, verify and clean, with the connections to a server and the peak memory of each. usage: bench_shards
+// What more shards on the same servers cost: put into an empty store and into one that holds as much already, update of
+// two indexed values, get, a query of a local index, backfill, verify and clean, with the connections to a server and
+// the peak memory of each. usage: bench_shards
 // [--entities N] [--runs N] [--pool SIZE] [--redo SIZE]
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@ class ShardNumbers {
         entities_(settings.entities),
         file_(servers_.write_entities("entities.jsonl", entities_)),
         changed_(servers_.write_entities("changed.jsonl", entities_, 1, 1)),
+        others_(servers_.write_entities("others.jsonl", entities_, 2)),
         ids_(servers_.write_ids(file_)),
         sharded_(servers_.write_definitions(3)),
         local_(servers_.cluster().directory().write("local.json", local_index)) {
@@ -49,6 +51,9 @@ class ShardNumbers {
     step("verify", {databases.looseleaf({"verify"})});
     step("clean --full", {databases.looseleaf({"clean", "--full"})});
     query(databases, variant, run);
+    // Now the servers need not make the tables' files longer page by page.
+    servers_.run({databases.looseleaf({"drop-index", "index_published", "--yes"})});
+    step("put into grown files", {databases.looseleaf({"put"}, others_)});
   }
 
   void update_by_hand(int run) const {
@@ -90,7 +95,7 @@ class ShardNumbers {
 
   const Servers servers_;
   const std::uint64_t entities_;
-  const std::string file_, changed_, ids_;
+  const std::string file_, changed_, others_, ids_;
   std::vector<std::string> sharded_;
   const std::string local_;
 };
