@@ -60,11 +60,15 @@ void check(const CopyArguments& options) {
   refuse_without(options.freeze_limit.has_value(), options.finish, "--freeze-limit is for --finish only");
 }
 
-Error not_copied(const Uuid& id, const Error& reason) {
+// A copy that is detached is not copied to again.
+constexpr const char* hint_after_detach =
+    "repair what cannot be read here, and put it into the other cluster, too, which lacks it";
+
+Error not_copied(const Uuid& id, const Error& reason, bool detached) {
   return {ErrorCode::corrupt,
           "an entity was not copied, because it cannot be read",
           {{"id", to_string(id)}, {"reason", reason.what()}},
-          "put or delete this entity; the next run copies that"};
+          detached ? hint_after_detach : "put or delete this entity; the next run copies that"};
 }
 
 void tell_of_other(const Error* failure) {
@@ -152,11 +156,14 @@ ExitStatus run(const CopyArguments& options, const Globals& globals) {
   check(options);
   const Datastore store = open_store(globals, options.copy.follow ? Waits::told_by_failure : Waits::warned_of);
   Datastore other = open_other_store(options.to, globals);
-  FailureDigest unreadables(
-      "entities", printed_of_a_kind(globals), FailureDigest::Severity::error,
-      options.finish ? hint_for_others : "put or delete these entities; the next run copies that");
+  const std::string hint = options.finish   ? hint_for_others
+                           : options.detach ? hint_after_detach
+                                            : "put or delete these entities; the next run copies that";
+  FailureDigest unreadables("entities", printed_of_a_kind(globals), FailureDigest::Severity::error, hint);
   CopyOptions copy = options.copy;
-  copy.on_unreadable = [&](const Uuid& id, const Error& reason) { unreadables.add(not_copied(id, reason)); };
+  copy.on_unreadable = [&](const Uuid& id, const Error& reason) {
+    unreadables.add(not_copied(id, reason, options.detach));
+  };
   copy.on_failure = [](std::optional<std::uint32_t> shard, const Error* failure) {
     shard ? tell_of_failure(*shard, failure) : tell_of_other(failure);
   };

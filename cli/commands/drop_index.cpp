@@ -28,7 +28,9 @@ ExitStatus run(DropIndexArguments options, const Globals& globals) {
     store.require_indexes(options.tables);
   } catch (Error& error) {
     if (error.code() == ErrorCode::bad_index) {
-      error.with_hint("if it is dropped already, there is nothing to do; " + error.hint());
+      error.with_hint((options.tables.size() == 1 ? "if it is dropped already, there is nothing to do; "
+                                                  : "if it is dropped already, run the command again without it; ") +
+                      error.hint());
     }
     throw;
   }

@@ -54,7 +54,7 @@ const char* advice(FindingKind kind, bool repaired) {
       return repaired
                  ? "not repaired: find out which program writes to the table, then run `looseleaf verify --repair` "
                    "again"
-                 : "run `looseleaf verify --repair`, or `looseleaf clean --full`";
+                 : "run `looseleaf verify --repair`";
     case FindingKind::conflict:
       return "change or delete one of the two entities, then run `looseleaf verify --repair`; find out which server "
              "lost commits";

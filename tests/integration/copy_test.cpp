@@ -297,7 +297,8 @@ TEST_CASE("an entity that cannot be read is named and not copied, and the next r
   check_same(pair);
   pair.original.sql(1, "UPDATE entities SET body = 'x', updated = NOW(6) WHERE id = x'" + id_of(5) + "'");
   check_status(pair.copy({"--detach"}), 1,
-               {"looseleaf: error: an entity was not copied", "  id: " + id_of(5) + "\n", "store of its own"});
+               {"looseleaf: error: an entity was not copied", "  id: " + id_of(5) + "\n",
+                "hint: repair what cannot be read here, and put it into the other cluster, too", "store of its own"});
 }
 
 TEST_CASE("deletes that a copy needs are not purged until it has them") {
@@ -351,6 +352,26 @@ TEST_CASE("servers accept definitions of reserved words, longest names and wides
   const TestCluster cluster = initialised(1);
   Datastore store = Datastore::open(Cluster::load(cluster.file()));
   CHECK(store.create_indexes(definitions).size() == definitions.size());
+}
+
+TEST_CASE("a copy is not detached without the buffered writes of the original, and refused writes are named" *
+          needs_failpoints) {
+  const Pair pair;
+  check_status(pair.copy(), 0, {"wrote "});
+  put_all(pair.original, entity(81, R"("n":8,"owner":8)"));
+  cli::Process late = pair.original.stop_at("copy.store:before#1", pair.copy_command({"--detach"}));
+  pair.original.sql(1, fmt::format("INSERT INTO looseleaf_buffer VALUES (7, NOW(6), x'{}', 1, NULL, COMPRESS('{}'))",
+                                   id_of(80), entity(80)));
+  const std::vector<std::string> refused = {"error: there are buffered writes, which the other cluster would not get\n",
+                                            "  copies: 1\n", "hint: run `looseleaf flush` first"};
+  check_status(resume(late), 3, refused);
+  check_run(pair.copy({"--detach"}), 3, "", refused);
+  CHECK(states(pair.other) == "frozen frozen frozen");
+  put_all(pair.original, entity(80, R"("n":8)"));
+  check_status(pair.original.looseleaf({"flush"}), 1, {"refused 1"});
+  check_status(pair.copy({"--detach"}), 0,
+               {"warning: there are refused writes, which the other cluster does not get\n", "  writes: 1\n",
+                "store of its own"});
 }
 
 TEST_CASE("what cannot be copied, or cannot be copied to, is refused and stays as it was") {

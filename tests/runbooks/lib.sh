@@ -61,6 +61,26 @@ looseleaf() {
 }
 
 start_servers() { "$program" sandbox start --quiet --shards 3 --dir "$box" > /dev/null; }
+# db3 is a replica of db2: start_replicating_servers, then start_cluster, then replicate.
+start_replicating_servers() {
+  start_servers
+  grep -q '^flavour mariadb' "$box/looseleaf-sandbox" || skip "the runbook has the statements of MariaDB"
+  "$program" sandbox stop --quiet --dir "$box"
+  printf 'arg %s\n' --log-bin=binlog --binlog-format=ROW --log-slave-updates=1 >> "$box/looseleaf-sandbox"
+  "$scripts/port.py" "$box/s1.sock" port &
+  relay=$!
+  while [ ! -s port ]; do
+    kill -0 $relay
+    sleep 0.05
+  done
+}
+replicate() {
+  mariadb -h db3 -e "SET GLOBAL read_only = 1; CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = $(cat port),
+    MASTER_USER = 'root', MASTER_USE_GTID = slave_pos; START SLAVE"
+}
+wait_for_replica() {
+  [ "$(mariadb -h db3 -NBe "SELECT MASTER_GTID_WAIT('$(mariadb -h db2 -NBe 'SELECT @@gtid_binlog_pos')', 30)")" = 0 ]
+}
 kill_server() {  # HOST: as if the machine had lost power
   local pid
   pid=$(cat "$box/s$((${1#db} - 1)).pid")

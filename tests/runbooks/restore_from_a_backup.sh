@@ -12,12 +12,15 @@ sed -i '1,9s/ann/bob/' entries.jsonl
 looseleaf put --quiet entries.jsonl > /dev/null
 looseleaf delete --quiet "$(grep -om 1 '[0-9a-f]\{32\}' first.jsonl)" > /dev/null
 mariadb -h db2 -e 'DROP DATABASE looseleaf_1'
+looseleaf status > said && fail "a shard without a database is said to be up"
+follow
+says " up "
 follow
 looseleaf verify --quiet --grace 0 > /dev/null && fail "the backup lost nothing"
 follow
 says "entities repaired"
 says "consistent"
 looseleaf query by_user user=bob --ids > before
-follow
 [ "$(wc -l < before)" -lt 49 ] || fail "nothing was lost with the shard"
+looseleaf put --quiet entries.jsonl > /dev/null
 all_is_there entries.jsonl

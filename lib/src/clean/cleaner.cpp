@@ -14,6 +14,7 @@
 #include "shard/cleanup_records.hpp"
 #include "shard/fence.hpp"
 #include "shard/index_everywhere.hpp"
+#include "shard/rows_of_entities.hpp"
 #include "sql/errors.hpp"
 #include "verify/verify.hpp"
 

@@ -12,6 +12,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/purged.hpp"
+#include "shard/rows_of_entities.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/literals.hpp"
@@ -46,7 +47,7 @@ std::pair<shard::Catalog, base::Stamp> lock_fence(std::uint32_t shard, const sql
 void spare_those_with_rows(shard::Shards& shards, std::uint32_t shard, const shard::ServerLeases& leases,
                            const shard::Catalog& catalog, std::vector<shard::EntityRow>& tombstones) {
   const Step step(steps::purge_read_index_rows, shard);
-  for (const shard::PlacedRow& row : shard::read_rows(shards, leases, catalog, ids_of(tombstones))) {
+  for (const shard::PlacedRow& row : shard::read_index_rows(shards, leases, catalog, ids_of(tombstones))) {
     std::erase_if(tombstones, [&](const shard::EntityRow& tombstone) { return tombstone.id == row.entry.entity_id; });
   }
 }

@@ -104,8 +104,8 @@ std::optional<Uuid> agree_on_id(shard::Shards& shards, const std::vector<Found>&
     }
     if (any_entities && !accept_empty.contains(shard)) {
       throw Error(ErrorCode::wrong_cluster, "shard is empty, but other shards hold entities", shards.where(shard),
-                  fmt::format("check that this is the right server; if the shard really was lost, run "
-                              "`looseleaf init --accept-empty-shard {}` and restore what you can",
+                  fmt::format("check that this is the right server; if the shard was lost and there is a backup, load "
+                              "that instead of `init`; if there is none, run `looseleaf init --accept-empty-shard {}`",
                               shard));
     }
   }

@@ -70,7 +70,7 @@ std::vector<Content> read_contents(const Store& store, std::span<const Uuid> ids
     store.job.pace(shard, some.size());
     const auto turn = store.job.turn();
     auto rows = shard::read_shard(store.shards, shard, store.shards.deadline(), [&](const sql::Database& database) {
-      return shard::read_rows(database, some, scan::small_body);
+      return shard::read_entities_up_to(database, some, scan::small_body);
     });
     for (shard::EntityRow& row : rows) {
       const auto place = std::lower_bound(ids.begin(), ids.end(), row.id) - ids.begin();

@@ -256,7 +256,7 @@ void Copier::require_other_values(const WriteResult& refused, const shard::Entit
   }
   const auto catalog = target_.shards().catalog(0, target_.shards().deadline());
   try {
-    if (!write::share_values(*catalog, write::read_body(*row.body), write::read_body(*holder->body))) {
+    if (!write::share_values(*catalog, write::parse_stored_body(*row.body), write::parse_stored_body(*holder->body))) {
       return;
     }
   } catch (const Error&) {  // one that cannot be read is not in the way

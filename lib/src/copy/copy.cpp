@@ -66,15 +66,18 @@ void sleep(const job::Job& job) {
   }
 }
 
-void run_once(Copier&& copier, feed::Extent extent) {
+void run_once(Copier&& copier, feed::Extent extent, const shard::Shards& original, Target& target) {
   try {
     copier.run(extent);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::bad_position) {
       throw;
     }
-    throw Error(error.code(), error.what(), error.context(),
-                "this copy cannot go on; `looseleaf init` a new cluster, and copy to that one");
+    throw Error(
+        error.code(), error.what(), error.context(),
+        fmt::format("this copy cannot go on, and deletes are kept for it until it is detached: run {}; then "
+                    "`looseleaf init` a new cluster, and copy to that one",
+                    shard::copy_command(original.cluster().file, target.shards().cluster().file, "--detach --force")));
   }
 }
 
@@ -139,7 +142,7 @@ std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, Job
 
 void catch_up(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report) {
   expect(original, job, target.positions());
-  run_once(Copier(original, target, options, job, report), feed::Extent::entities_and_changes);
+  run_once(Copier(original, target, options, job, report), feed::Extent::entities_and_changes, original, target);
   job.checkpoint();
 }
 
@@ -161,7 +164,7 @@ void follow(shard::Shards& original, Target& target, const CopyOptions& options,
   for (; !job.stopping(); sleep(job)) {
     try {
       run_once(Copier(original, target, options, job, report, {[&] { tell(nullptr); }, caught_up}),
-               feed::Extent::follow);
+               feed::Extent::follow, original, target);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::interrupted) {
         return;
@@ -189,19 +192,34 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
   return report;
 }
 
-// The copy becomes a store of its own, and what the original has buffered never comes there.
-void warn_of_buffers(shard::Shards& original) {
+shard::BufferCounts count_buffered(shard::Shards& original) {
   std::map<std::uint32_t, Error> failures;
-  std::uint64_t copies = 0, refused = 0;
+  shard::BufferCounts all;
   for (const auto& [_, count] : shard::count_buffered(original, failures)) {
-    copies += count.copies;
-    refused += count.refusals;
+    all.copies += count.copies;
+    all.refusals += count.refusals;
   }
-  if (copies > 0 || refused > 0) {
-    original.warnings().give(
-        {"the original has buffered or refused writes, which its copy does not have",
-         {{"copies", std::to_string(copies)}, {"refused", std::to_string(refused)}},
-         "if the copy is to replace it: thaw and `flush` the original, and put what is refused again"});
+  if (!failures.empty()) {
+    throw failures.begin()->second;
+  }
+  return all;
+}
+
+// The copy becomes a store of its own, and what the original has buffered never comes there.
+void require_no_buffered_writes(shard::Shards& original) {
+  if (const std::uint64_t copies = count_buffered(original).copies; copies > 0) {
+    throw Error(ErrorCode::busy, "there are buffered writes, which the other cluster would not get",
+                {{"copies", std::to_string(copies)}},
+                "run `looseleaf flush` first (`thaw` a frozen store before that, and freeze it again); to do without "
+                "these writes, copy, and then detach with --force");
+  }
+}
+
+void warn_of_refused_writes(shard::Shards& original) {
+  if (const std::uint64_t refused = count_buffered(original).refusals; refused > 0) {
+    original.warnings().give({"there are refused writes, which the other cluster does not get",
+                              {{"writes", std::to_string(refused)}},
+                              "see `looseleaf refused list`; put those that are still needed into the other cluster"});
   }
 }
 
@@ -227,8 +245,10 @@ CopyReport detach(shard::Shards& original, shard::Shards& other, CopyEnd end, co
                       shard::copy_command(original.cluster().file, other.cluster().file, "--detach --force")));
       throw;
     }
+    require_no_buffered_writes(original);
     report = copy(original, other, options, control);
-    warn_of_buffers(original);
+    require_no_buffered_writes(original);  // a server may have been down meanwhile
+    warn_of_refused_writes(original);
   }
   Target target(other, original.cluster_id(), original.count(), Target::Purpose::open);
   if (target.announced()) {

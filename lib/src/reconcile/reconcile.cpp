@@ -23,6 +23,7 @@
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
 #include "shard/placement.hpp"
+#include "shard/rows_of_entities.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
@@ -151,7 +152,7 @@ class Reconciliation {
   [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const shard::ServerLeases& leases,
                                                               const shard::Catalog& catalog) const {
     const Step step(steps::reconcile_read_index_rows, entity_shard_);
-    return shard::read_rows(shards_, leases, catalog, ids_);
+    return shard::read_index_rows(shards_, leases, catalog, ids_);
   }
 
   // The rows that a round deletes and inserts. They are limited, because the fence and the entities are locked

@@ -12,6 +12,7 @@
 #include "shard/durability.hpp"
 #include "shard/entity_rows.hpp"
 #include "shard/fence.hpp"
+#include "shard/rows_of_entities.hpp"
 #include "shard/statements.hpp"
 #include "shard/steps.hpp"
 #include "sql/retry.hpp"
@@ -63,7 +64,7 @@ class SweepRound {
     catalog_ = selected(shard::load_catalog(entity_database), only_);
     const bool repairs = mode_ == ReconcileMode::repair;
     const std::vector<shard::PlacedRow> rows =
-        shard::read_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
+        shard::read_index_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
     more_ = repairs && rows.size() > max_orphans;
     orphans_.clear();
     shard::RowsByShard deletes;

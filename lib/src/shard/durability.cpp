@@ -24,10 +24,10 @@ bool write_if(const sql::Database& database, const std::string& condition) {
   const std::string progress = database.table("looseleaf_progress");
   const std::uint64_t written =
       database->execute(fmt::format("INSERT INTO {} (job, table_name, generation, token, holder, since, heartbeat) "
-                                    "SELECT 'flush', '{}', 0, 0, '', NOW(6), NOW(6) FROM DUAL WHERE {}",
+                                    "SELECT 'durable', '{}', 0, 0, '', NOW(6), NOW(6) FROM DUAL WHERE {}",
                                     progress, key, condition));
   if (written > 0) {
-    database->execute(fmt::format("DELETE FROM {} WHERE job = 'flush' AND table_name = '{}'", progress, key));
+    database->execute(fmt::format("DELETE FROM {} WHERE job = 'durable' AND table_name = '{}'", progress, key));
   }
   return written > 0;
 }

@@ -209,7 +209,8 @@ std::optional<EntityRow> read_entity(const sql::Database& database, const Uuid& 
   return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
-std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids, std::uint64_t max_size) {
+std::vector<EntityRow> read_entities_up_to(const sql::Database& database, std::span<const Uuid> ids,
+                                           std::uint64_t max_size) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
     auto found =

@@ -55,8 +55,8 @@ enum class Lock { none, shared, exclusive };
 [[nodiscard]] std::optional<EntityRow> read_entity(const sql::Database& database, const Uuid& id, Lock lock);
 
 // Plainly reads the same rows with all columns, but leaves out large bodies as read_bodies() does. In no order.
-[[nodiscard]] std::vector<EntityRow> read_rows(const sql::Database& database, std::span<const Uuid> ids,
-                                               std::uint64_t max_size);
+[[nodiscard]] std::vector<EntityRow> read_entities_up_to(const sql::Database& database, std::span<const Uuid> ids,
+                                                         std::uint64_t max_size);
 
 using IdsByShard = std::map<std::uint32_t, std::vector<Uuid>>;
 // Returns these ids by their entity shard, each shard's in the order given.

@@ -55,12 +55,14 @@ std::optional<Uuid> Identity::cluster_id() const {
 // The superfluous shard may be the first or the last in the cluster file. The shard at the other end knows the right
 // number.
 void Identity::refuse_uninitialised(std::uint32_t shard, server::Sessions& sessions) const {
+  bool are_others_initialised = false;
   for (const std::uint32_t other : {0U, count() - 1}) {
     std::uint64_t in_store = count();
     try {
       if (other != shard) {
         const server::Lease lease = sessions.connect_unchecked_once(other);
         const auto found = lease->query("SELECT shard_count FROM looseleaf_shard WHERE only_row = 1");
+        are_others_initialised = are_others_initialised || !found.empty();
         in_store = found.empty() ? in_store : found.unsigned_integer(0, 0);
       }
     } catch (const Error&) {  // that shard does not know the number
@@ -69,7 +71,7 @@ void Identity::refuse_uninitialised(std::uint32_t shard, server::Sessions& sessi
       throw other_shard_count(in_store, count());
     }
   }
-  throw NotInitialised();
+  throw are_others_initialised ? NotInitialised::beside_others() : NotInitialised();
 }
 
 }  // namespace looseleaf::shard

@@ -11,8 +11,8 @@
 namespace looseleaf::shard {
 namespace {
 
-void add_names(std::set<std::string>& names, const shard::Catalog& catalog) {
-  for (const shard::CatalogIndex& index : catalog.indexes) {
+void add_names(std::set<std::string>& names, const Catalog& catalog) {
+  for (const CatalogIndex& index : catalog.indexes) {
     names.insert(index.definition.table);
   }
 }
@@ -52,7 +52,7 @@ IndexEverywhere find_index(const std::vector<Catalog>& catalogs, const std::stri
   return everywhere;
 }
 
-IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table, const base::Deadline& deadline) {
+IndexEverywhere look_up_index(Shards& shards, const std::string& table, const base::Deadline& deadline) {
   return find_index(read_catalogs(shards, deadline), table);
 }
 
@@ -64,7 +64,7 @@ std::set<std::string> all_indexes(const std::vector<Catalog>& catalogs) {
   return names;
 }
 
-Error no_such_index(shard::Shards& shards, const std::string& table) {
+Error no_such_index(Shards& shards, const std::string& table) {
   std::set<std::string> names;
   for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
     if (const auto catalog = shards.catalogs().cached(shard)) {

@@ -15,7 +15,7 @@ namespace looseleaf::shard {
 
 // One index as it is now in every shard's catalog.
 struct IndexEverywhere {
-  std::vector<std::optional<shard::CatalogIndex>> on_shard;  // absent if that shard's catalog has no such index
+  std::vector<std::optional<CatalogIndex>> on_shard;  // absent if that shard's catalog has no such index
 
   // Returns the generation in the first catalog that has the index. It is absent if no catalog has the index.
   [[nodiscard]] std::optional<std::uint64_t> generation() const;
@@ -29,13 +29,12 @@ struct IndexEverywhere {
 [[nodiscard]] IndexEverywhere find_index(const std::vector<Catalog>& catalogs, const std::string& table);
 
 // Does both.
-[[nodiscard]] IndexEverywhere look_up_index(shard::Shards& shards, const std::string& table,
-                                            const base::Deadline& deadline);
+[[nodiscard]] IndexEverywhere look_up_index(Shards& shards, const std::string& table, const base::Deadline& deadline);
 
 // Returns the names of all indexes in any of the catalogs.
 [[nodiscard]] std::set<std::string> all_indexes(const std::vector<Catalog>& catalogs);
 
 // Returns Error(bad_index, "no such index"). Its hint is the most similar name in the cached catalogs.
-[[nodiscard]] Error no_such_index(shard::Shards& shards, const std::string& table);
+[[nodiscard]] Error no_such_index(Shards& shards, const std::string& table);
 
 }  // namespace looseleaf::shard

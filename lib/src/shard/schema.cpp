@@ -38,8 +38,17 @@ bool has_string(const IndexDefinition& definition) {
 }  // namespace
 
 NotInitialised::NotInitialised()
-    : Error(ErrorCode::wrong_cluster, "shard is not initialised", {},
-            "run `looseleaf init` first; if the other shards are initialised, check the name of this database") {}
+    : NotInitialised(
+          "run `looseleaf init` first; if the other shards are initialised, check the name of this database") {}
+
+NotInitialised::NotInitialised(const std::string& hint)
+    : Error(ErrorCode::wrong_cluster, "shard is not initialised", {}, hint) {}
+
+NotInitialised NotInitialised::beside_others() {
+  return NotInitialised(
+      "others are: check the name of this database; if the shard has moved, use the current cluster file; if its data "
+      "are lost, restore them from a backup; if `looseleaf init` was interrupted, run it again");
+}
 
 std::string hint_for_file(std::string hint, const std::string& file) {
   constexpr std::string_view program = "`looseleaf ";

@@ -17,6 +17,11 @@ inline constexpr unsigned format_version = 5;
 class NotInitialised : public Error {
  public:
   NotInitialised();
+  // The same if another shard of the cluster is known to be initialised.
+  [[nodiscard]] static NotInitialised beside_others();
+
+ private:
+  explicit NotInitialised(const std::string& hint);
 };
 // Adds the option --cluster to each command that a hint names, except to those that have it and to `copy`, which is for
 // two clusters.

@@ -183,8 +183,8 @@ void Division::decide(std::uint32_t shard, const View& view, const Known& before
   const auto row = view.rows.find(shard);
   if (row == view.rows.end()) {
     holdings_.lose(shard);
-    throw Error(ErrorCode::usage, "the trigger was dropped while it ran", {{"trigger", trigger_}},
-                "start it again to begin anew");
+    throw Error(ErrorCode::usage, "the trigger was dropped while it ran, or a shard was replaced or restored",
+                {{"trigger", trigger_}}, "start it again: without a position it begins with all entities");
   }
   if (is_older(row->second.known, before)) {
     holdings_.lose(shard);

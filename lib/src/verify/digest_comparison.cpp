@@ -17,6 +17,7 @@
 #include "shard/placed_rows.hpp"
 #include "shard/placement.hpp"
 #include "shard/row_digest.hpp"
+#include "shard/rows_of_entities.hpp"
 
 namespace looseleaf::verify {
 namespace {
@@ -383,7 +384,7 @@ class DigestComparison {
   std::vector<Uuid> differing(std::span<const Uuid> ids, const base::Deadline& deadline) {
     const std::vector<shard::PlacedRow> expected = expected_rows(ids);
     const std::vector<shard::PlacedRow> actual =
-        shard::read_rows(shards_, shard::connect_all(shards_, deadline), catalog_, ids);
+        shard::read_index_rows(shards_, shard::connect_all(shards_, deadline), catalog_, ids);
     std::vector<shard::PlacedRow> different;
     std::set_symmetric_difference(expected.begin(), expected.end(), actual.begin(), actual.end(),
                                   std::back_inserter(different));

@@ -15,6 +15,7 @@
 #include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/placement.hpp"
+#include "shard/rows_of_entities.hpp"
 #include "verify/digest_comparison.hpp"
 #include "verify/findings.hpp"
 #include "verify/verifiable_indexes.hpp"

@@ -31,7 +31,7 @@ void check_against(const shard::Shards& shards, const shard::Catalog& catalog, c
                    Item& item) {
   std::optional<model::ParsedEntity> before;
   try {
-    before.emplace(read_body(*old.body));
+    before.emplace(parse_stored_body(*old.body));
     // An unreadable body may be overwritten, but only the index tables show its old rows.
   } catch (const Error&) {
     item.reconcile = true;
@@ -126,7 +126,7 @@ void check_conditions(const sql::Database& database, const Items& items,
   });
 }
 
-model::ParsedEntity read_body(const std::string& body) {
+model::ParsedEntity parse_stored_body(const std::string& body) {
   return model::ParsedEntity(codec::decode_body(body, model::max_body_size));
 }
 
@@ -147,7 +147,7 @@ const IndexDefinition* first_forbidding(const shard::Catalog& catalog, const mod
       continue;
     }
     if (!after) {
-      after.emplace(after_body ? read_body(*after_body) : model::ParsedEntity("{}"));
+      after.emplace(after_body ? parse_stored_body(*after_body) : model::ParsedEntity("{}"));
     }
     if (!model::change_allowed(index.definition, before, *after)) {
       return &index.definition;

@@ -14,7 +14,7 @@
 namespace looseleaf::write {
 
 // Parses a stored body. Throws Error(corrupt).
-[[nodiscard]] model::ParsedEntity read_body(const std::string& body);
+[[nodiscard]] model::ParsedEntity parse_stored_body(const std::string& body);
 
 // Decides undecided items whose condition does not hold. `found` are the locked rows of the items' entities, all on one
 // shard.

@@ -314,7 +314,7 @@ class BatchWriter {
     if (!write.body || catalog.indexes.empty()) {
       return {};
     }
-    const model::ParsedEntity entity = read_body(*write.body);
+    const model::ParsedEntity entity = parse_stored_body(*write.body);
     return {catalog.epoch, shard::placed_rows(catalog, write.id, &entity, item.shard, shards_.count()),
             too_long(catalog, entity)};
   }

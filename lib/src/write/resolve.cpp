@@ -81,7 +81,7 @@ void decide_overtaken(const shard::Catalog& catalog, Item& item, const shard::En
     return;
   }
   const IndexDefinition* const forbidding =
-      item.write->body ? first_forbidding(catalog, read_body(*item.write->body), row.body) : nullptr;
+      item.write->body ? first_forbidding(catalog, parse_stored_body(*item.write->body), row.body) : nullptr;
   if (forbidding == nullptr) {
     decide(item, WriteStatus::stored);
   } else {

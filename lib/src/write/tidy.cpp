@@ -165,8 +165,10 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
                [](const Item* item) { return item->reconcile; });
   const base::Deadline tidying(time_to_tidy(deadline));
   const auto warn = [&](const Error::Context& context) {
-    shards.warnings().give({"index rows of some entities could not be repaired yet", context,
-                            "run `looseleaf clean --full` to repair them; queries stay correct until then"});
+    shards.warnings().give(
+        {"index rows of some entities could not be repaired yet", context,
+         "`looseleaf clean`, also one that follows, repairs those of stored entities, and a full sweep "
+         "the others; queries stay correct until then"});
   };
   for (const auto& [shard, of_shard] : by_shard(touched)) {
     if (tidying.passed()) {

@@ -1,0 +1,24 @@
+#!/bin/bash
+# shellcheck source=tests/runbooks/lib.sh
+. "$(dirname "$0")/lib.sh"
+start_cluster db1/looseleaf_0 db2/looseleaf_1
+cp first.jsonl entries.jsonl
+entities 41 60 bob >> entries.jsonl
+deliver_until() {  # LINES: runs the trigger until its command has got so many changes
+  local trigger
+  "$program" trigger run search --quiet --cluster "$(private looseleaf.json)" -- sh -c "cat >> '$work/taken'" &
+  trigger=$!
+  for ((i = 0; i < 600 && $(wc -l < taken) < $1; i++)); do sleep 0.05; done
+  kill -INT $trigger
+  wait $trigger || [ $? = 130 ]
+  [ "$(wc -l < taken)" = "$1" ] || fail "the trigger delivered $(wc -l < taken) changes, not $1"
+}
+: > taken
+deliver_until 40
+
+runbook "After a restore"
+follow
+follow
+says "search"
+deliver_until 100  # it began again with all entities
+all_is_there entries.jsonl
