@@ -62,12 +62,7 @@ class Passes {
   void ended(const CleanPass& pass) {
     if (!options_.metrics_file.empty()) {
       metrics_.count(pass, std::time(nullptr));
-      try {
-        write_metrics();
-        file_failure_.tell(nullptr);
-      } catch (const Error& error) {
-        file_failure_.tell(&error);
-      }
+      store_metrics();
     }
     last_ = pass.report;
     const bool stopped = pass.failure && pass.failure->code() == ErrorCode::interrupted;
@@ -77,9 +72,16 @@ class Passes {
     }
   }
 
+  void waits() {
+    if (!options_.metrics_file.empty()) {
+      metrics_.wait();
+      store_metrics();
+    }
+  }
+
   // Reports a run that was interrupted or failed. Its work is kept.
   void broken_off() const {
-    if (last_ && (last_->checked > 0 || last_->purged > 0 || last_->flushed > 0 || last_->refused > 0)) {
+    if (last_ && (last_->checked > 0 || changes_of(*last_) > 0)) {
       print_note(summary(*last_));
     }
   }
@@ -92,6 +94,19 @@ class Passes {
   }
 
  private:
+  static std::uint64_t changes_of(const CleanReport& report) {
+    return report.deleted() + report.inserted() + report.purged + report.flushed + report.refused;
+  }
+
+  void store_metrics() {
+    try {
+      write_metrics();
+      file_failure_.tell(nullptr);
+    } catch (const Error& error) {
+      file_failure_.tell(&error);
+    }
+  }
+
   void write_metrics() const {
     if (!options_.metrics_file.empty()) {
       replace_file(options_.metrics_file, metrics_.text(), public_file);
@@ -99,8 +114,7 @@ class Passes {
   }
 
   void tell_of_changes(const CleanReport& report) {
-    const std::uint64_t changes =
-        report.deleted() + report.inserted() + report.purged + report.flushed + report.refused;
+    const std::uint64_t changes = changes_of(report);
     if (changes == changes_) {
       return;
     }
@@ -136,7 +150,10 @@ ExitStatus run(CleanArguments options, const Globals& globals) {
   }
   Passes passes(options, globals);
   options.clean.on_pass = [&](const CleanPass& pass) { passes.ended(pass); };
-  options.clean.on_wait = [](const Error& error) { print_warning("waiting to clean", as_reason(error)); };
+  options.clean.on_wait = [&](const Error& error) {
+    print_warning("waiting to clean", as_reason(error));
+    passes.waits();
+  };
   Datastore store = open_store(globals, options.clean.follow ? Waits::told_by_failure : Waits::warned_of);
   CleanReport report;
   try {
@@ -170,7 +187,8 @@ Command clean_command() {
        .help = "continue until stopped, and repair within seconds what puts left",
        .target = &options->clean.follow,
        .details =
-           "An idle store costs one small query a second for up to 32 shards of a server. A server that fails is "
+           "An idle store costs two small queries a second for up to 32 shards of a server, and some for each shard a "
+           "minute. A server that fails is "
            "reported once, and "
            "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
            "says when they work again."},

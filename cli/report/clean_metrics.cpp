@@ -18,7 +18,14 @@ constexpr std::array repairable_kinds = {FindingKind::missing, FindingKind::stal
 
 }  // namespace
 
+void CleanMetrics::wait() {
+  is_active_ = false;
+  lags_.clear();
+  buffers_.clear();
+}
+
 void CleanMetrics::count(const CleanPass& pass, std::time_t now) {
+  is_active_ = true;
   report_ = pass.report;
   lags_ = pass.lags;
   buffers_ = pass.buffers;
@@ -43,6 +50,8 @@ void CleanMetrics::go_on_from(const std::string& text) {
 
 std::string CleanMetrics::text() const {
   MetricsText text("clean");
+  text.family("active", "gauge", "1: this process cleans. 0: it waits until no other one does.");
+  text.sample("active", "", is_active_ ? 1 : 0);
   text.family("entities_checked_total", "counter", "Entities whose index rows were checked.");
   text.sample("entities_checked_total", "", report_.checked);
   text.family("rows_repaired_total", "counter", "Index rows inserted (missing) or deleted (the other kinds).");

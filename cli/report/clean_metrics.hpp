@@ -14,6 +14,8 @@ namespace looseleaf::cli {
 class CleanMetrics {
  public:
   void count(const CleanPass& pass, std::time_t now);
+  // Another process cleans: from now on only that one knows how things stand.
+  void wait();
   // Takes over when the last pass succeeded from what an earlier process has written.
   void go_on_from(const std::string& text);
   [[nodiscard]] std::string text() const;
@@ -23,6 +25,7 @@ class CleanMetrics {
   std::vector<std::chrono::seconds> lags_;
   std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::uint64_t passes_ = 0, failures_ = 0;
+  bool is_active_ = false;
   std::optional<std::time_t> last_success_;
 };
 

@@ -106,14 +106,20 @@ TEST_CASE("one process cleans at a time; others wait, unless they are stopped, a
   check_run(
       cluster.looseleaf({"clean"}), 3, "",
       {"error: another process is running this job\n", "job: clean\n", fmt::format("pid {}\n", first.pid()), "hint: "});
-  cli::Process second = start_cleaner(cluster, {});
+  const std::string file = cluster.directory().path() + "/second.prom";
+  const auto is_active = [&](int active) {
+    return contains(read_text(file), fmt::format("looseleaf_clean_active {}\n", active));
+  };
+  cli::Process second = start_cleaner(cluster, {"--metrics-file", file});
   wait_until("it waits", [&] { return contains(second.err(), fmt::format("pid {}\n", first.pid())); });
+  CHECK((is_active(0) && !contains(read_text(file), "looseleaf_clean_watermark_lag_seconds{")));
   CHECK(holds_in_order(second.err(), {"warning: waiting to clean\n", "reason: another process is running this job\n"}));
   cli::Process third = start_cleaner(cluster, {});
   wait_until("it waits too", [&] { return contains(third.err(), "waiting to clean"); });
   check_status(end_by(SIGTERM, third), 143, {"waiting to clean", "interrupted; run the same command to resume"});
   end_by(SIGKILL, first);
   wait_until("it took over", [&] { return contains(holders(cluster), fmt::format("pid {}", second.pid())); });
+  wait_until("its metrics say so", [&] { return is_active(1); });
   cluster.sql(0, fmt::format("INSERT INTO by_n VALUES (9, x'{}'); ", id_of(2)) + cleanup_record({id_of(2)}));
   wait_until("it cleans", [&] { return rows_of(cluster, "by_n") == 10; });
   check_status(end_by(SIGTERM, second), 143, {"waiting to clean", "interrupted; run the same command to resume"});
@@ -203,12 +209,16 @@ TEST_CASE("a sweep that fails beside passes that succeed is reported once, and w
                {"error: ", "the full sweep works again\n", "interrupted; run the same command to resume"});
 }
 
-TEST_CASE("a cleaner is stopped by a signal as ever while a server is down") {
+TEST_CASE("while a server is down, a cleaner purges the others no more often, and is stopped by a signal as ever") {
   const TestCluster cluster = initialised_alone();
   cli::Process cleaner = start_cleaner(cluster, {"--timeout", "1"});
   wait_until("it has begun", [&] { return contains(holders(cluster), fmt::format("pid {}", cleaner.pid())); });
   cluster.sandbox().kill_server(1);
   wait_until("it says so", [&] { return contains(cleaner.err(), "shard: 1\n"); });
+  const auto replaced = [&] { return cluster.sql(0, "SHOW GLOBAL STATUS LIKE 'Com_replace'"); };
+  const std::string before = replaced();
+  std::this_thread::sleep_for(3s);
+  CHECK(replaced() == before);
   check_status(end_by(SIGTERM, cleaner), 143, {"error: ", "shard: 1\n", "interrupted; run the same command to resume"});
 }
 
@@ -238,13 +248,50 @@ TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not
   const TestCluster cluster = with_entities(10);
   create_index(cluster, R"({"table": "building", "properties": [{"name": "n", "type": "int"}]})");
   leave_records(cluster, 10);
-  const cli::ProcessResult filled = cluster.looseleaf({"clean"});
-  check_run(filled, 0, "", {"checked 10 entities, deleted 0 index rows, inserted 10, "});
+  const cli::ProcessResult filled = cluster.looseleaf({"clean", "--output", "json"});
+  check_run(filled, 0,
+            R"({"schema_version":1,"checked":10,"deleted":0,"inserted":10,"purged":0,"flushed":0,"refused":0,)"
+            R"("mended":{}})"
+            "\n",
+            {"inserted 10"});
   CHECK(times("warning: ", filled.err) == 0);
   cluster.sql(1, "DELETE FROM by_n LIMIT 2");
   const cli::ProcessResult swept = cluster.looseleaf({"clean", "--full"});
   check_status(swept, 0, {lacked_rows, "index: by_n\n", "shard: 1\n", "hint: ", "inserted 2, "});
   CHECK(times(lacked_rows, swept.err) == 1);
+}
+
+TEST_CASE("a sweep that is stopped tells what it has repaired" * needs_failpoints) {
+  const TestCluster cluster = with_entities(10);
+  cluster.everywhere("DELETE FROM by_n");
+  // Of each shard's entities: the suspects are looked at, and then repaired and looked at again.
+  cli::Process sweep = cluster.stop_at("reconcile.fence:before@1#2", {"clean", "--full"});
+  sweep.signal(SIGTERM);
+  check_status(resume(sweep), 143, {lacked_rows, "index: by_n\n", "shard: 0\n", "checked 0 entities", "inserted "});
+}
+
+TEST_CASE("entities whose bodies are too large to be held together are cleaned a few at a time") {
+  const TestCluster cluster = with_entities(0);
+  std::string lines;
+  std::vector<std::string> ids;
+  for (std::uint64_t number = 0; number < 80; number += 2) {  // of shard 0
+    lines += entity(number, fmt::format(R"("n":0,"text":"{}")", noise(600'000))) + "\n";
+    ids.push_back(id_of(number));
+  }
+  put_all(cluster, lines);
+  cluster.sql(1, fmt::format("DELETE FROM by_n; INSERT INTO by_n VALUES (9, x'{}')", ids.front()));
+  cluster.sql(0, "DELETE FROM by_n;" + cleanup_record(ids));
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked 40 entities, deleted 1 index row, inserted 40, "});
+}
+
+TEST_CASE("there may be more cleanup records than are listed at once") {
+  const TestCluster cluster = with_entities(10);
+  cluster.sql(0, cleanup_record({id_of(2)}));
+  for (int i = 0; i < 12; ++i) {
+    cluster.sql(0, "INSERT INTO looseleaf_cleanup SELECT UUID_SHORT(), since, ids FROM looseleaf_cleanup");
+  }
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked "});
+  CHECK(rows_of(cluster, "looseleaf_cleanup") == 0);
 }
 
 TEST_CASE("a sweep warns of what it cannot repair") {

@@ -117,7 +117,7 @@ TEST_CASE("verify's table has a dash for what was not checked and every kind tha
   check_status(found, 1,
                {"warning: index is still building and was not verified\n", "50 entities verified: 4 findings\n",
                 "looseleaf: missing: run `looseleaf verify --repair`; find out which program wrote",
-                "looseleaf: orphan: run `looseleaf verify --repair`, or `looseleaf clean --full`\n",
+                "looseleaf: orphan: run `looseleaf verify --repair`\n",
                 "looseleaf: unreadable: the body was damaged, or another program wrote it: delete the entity",
                 "looseleaf: table_differs: restore the table, or drop and create the index"});
   CHECK(contains(found.out, "unreadable shard 0 entity " + id_of(6)));

@@ -191,12 +191,13 @@ struct VerifyReport {
 struct CleanReport {
   std::uint64_t checked = 0;                    // entities
   std::map<FindingKind, std::uint64_t> mended;  // index rows inserted (missing) and deleted (all other kinds)
+  std::uint64_t filled = 0;                     // index rows inserted where none had to be: the index is building
   std::uint64_t purged = 0;                     // tombstones
   std::uint64_t flushed = 0;                    // buffered writes that were stored
   std::uint64_t refused = 0;                    // buffered writes that cannot be stored: see Datastore::list_refused
   std::map<int, std::uint64_t> failures;        // number of failed passes by server error number; 0 is any other reason
 
-  [[nodiscard]] std::uint64_t inserted() const { return rows(true); }
+  [[nodiscard]] std::uint64_t inserted() const { return rows(true) + filled; }
   [[nodiscard]] std::uint64_t deleted() const { return rows(false); }
 
  private:

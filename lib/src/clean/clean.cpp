@@ -18,7 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto nap = std::chrono::milliseconds(100);
 constexpr auto between_passes = std::chrono::seconds(1);
-constexpr auto between_purges = std::chrono::minutes(1);
 // This limits the delay of the next pass, which must not wait for long.
 constexpr auto longest_purge = std::chrono::seconds(2);
 constexpr auto between_claims = std::chrono::seconds(2);
@@ -158,17 +157,10 @@ class Follower {
   }
 
   void follow() {
-    for (Clock::time_point purge_at = Clock::now();; sleep(between_passes)) {
-      std::exception_ptr failure = failure_of([&] { cleaner_->pass(); });
-      if (Clock::now() >= purge_at) {
-        bool all = false;
-        const auto purge_failure = failure_of([&] { all = cleaner_->purge(Clock::now() + longest_purge); });
-        if (all) {
-          purge_at = Clock::now() + between_purges;
-        }
-        failure = failure ? failure : purge_failure;
-      }
-      tell_of_pass(failure);
+    for (;; sleep(between_passes)) {
+      const std::exception_ptr failure = failure_of([&] { cleaner_->pass(); });
+      const std::exception_ptr purge_failure = failure_of([&] { cleaner_->purge(Clock::now() + longest_purge); });
+      tell_of_pass(failure ? failure : purge_failure);
     }
   }
 

@@ -16,14 +16,20 @@
 #include "shard/index_everywhere.hpp"
 #include "shard/rows_of_entities.hpp"
 #include "sql/errors.hpp"
+#include "sql/transaction.hpp"
 #include "verify/verify.hpp"
 
 namespace looseleaf::clean {
 namespace {
 
-constexpr std::int64_t day = 86'400'000'000;  // microseconds
-constexpr std::size_t most_looked_at = 2000;  // entities that one search for tombstones reads
+constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
+constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
 constexpr auto after_a_partial_flush = std::chrono::seconds(5);
+constexpr auto between_purges = std::chrono::minutes(1);
+constexpr auto between_heartbeats = std::chrono::seconds(10);
+// This limits the delay of what else is to be done: a pass that follows leaves the rest of many records to the next
+// one.
+constexpr auto longest_round = std::chrono::seconds(5);
 constexpr auto next_incident = std::chrono::hours(1);  // what is found again then, is told again
 constexpr std::size_t records_at_once = 100;           // a record has at most as many ids as a batch of a put
 
@@ -37,6 +43,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       named_(shards.count()),
       records_(shards, job_, options.follow),
       purging_(shards.count()),
+      purge_at_(shards.count()),
       buffers_(shards.count()) {}
 
 void Cleaner::pass() {
@@ -48,11 +55,14 @@ void Cleaner::pass() {
       failure = failure ? failure : std::current_exception();
     }
   };
-  attempt([&] { records_.list(); });
   attempt([&] { name_holder(); });
-  attempt([&] {
-    shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
-  });
+  const auto until = options_.follow ? Clock::now() + longest_round : Clock::time_point::max();
+  do {
+    attempt([&] { records_.list(); });
+    attempt([&] {
+      shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
+    });
+  } while (!failure && records_.has_more() && Clock::now() < until);
   attempt([&] { flush(); });
   if (failure) {
     std::rethrow_exception(failure);
@@ -132,7 +142,7 @@ void Cleaner::write_row(std::uint32_t shard, const std::string& job, const std::
                     [&](const sql::Database& database) { job::write_job(database, row); });
 }
 
-// Names this process on each shard, once.
+// Names this process on each shard, once, and shows on shard 0 that it lives.
 void Cleaner::name_holder() {
   std::vector<std::uint32_t> unnamed;
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -142,8 +152,22 @@ void Cleaner::name_holder() {
   }
   shard::for_shards(shards_, unnamed, [this](std::uint32_t shard) {
     write_row(shard, job::clean_job, {}, job::this_process());
+    if (const auto purge = read_row(shard, job::purge_job)) {
+      write_row(shard, job::purge_job, purge->barrier, job::this_process());
+    }
     named_[shard] = 1;
   });
+  if (Clock::now() >= heartbeat_at_) {
+    heartbeat_at_ = Clock::now() + between_heartbeats;
+    job::JobRow row;
+    row.token = token_;
+    shard::with_shard(shards_, 0, shards_.deadline(), [&](const sql::Database& database) {
+      for (const char* const job : {job::clean_job, job::purge_job}) {
+        row.job = job;
+        job::touch_job(database, row);
+      }
+    });
+  }
 }
 
 // Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
@@ -192,15 +216,24 @@ void Cleaner::repair(std::uint32_t shard, const shard::Catalog& catalog, std::sp
       }
       continue;
     }
-    if (difference.kind == FindingKind::missing && is_ready) {
-      warn_of_missing(difference.table, difference.shard);
+    if (difference.kind == FindingKind::missing && !is_ready) {
+      const std::lock_guard lock(mutex_);
+      ++report_.filled;
+    } else {
+      note_mended(difference.kind, difference.table, difference.shard);
     }
-    const std::lock_guard lock(mutex_);
-    ++report_.mended[difference.kind];
   }
 }
 
-// Only a ready index deserves the warning, because an index that is building lacks rows by nature.
+// Only of a ready index, because one that is building lacks rows by nature.
+void Cleaner::note_mended(FindingKind kind, const std::string& table, std::uint32_t shard) {
+  if (kind == FindingKind::missing) {
+    warn_of_missing(table, shard);
+  }
+  const std::lock_guard lock(mutex_);
+  ++report_.mended[kind];
+}
+
 void Cleaner::warn_of_missing(const std::string& table, std::uint32_t shard) {
   shards_.warnings().give(
       {"rows were missing from a ready index and were inserted",
@@ -229,6 +262,9 @@ void Cleaner::warn_of_conflict(const std::string& table, const std::string& valu
 void Cleaner::sweep() {
   VerifyOptions options;
   options.repair = true;
+  options.on_repaired = [this](const Finding& finding) {  // at once: the sweep may fail later
+    note_mended(finding.kind, finding.index, finding.shard);
+  };
   job::Job part(job_, options_.throttle, "verify");
   const VerifyReport found = verify::verify(shards_, options, part, {.wait_for_shards = true});
   count_checked(found.entities);
@@ -260,37 +296,38 @@ void Cleaner::sweep() {
       case FindingKind::misplaced:
       case FindingKind::duplicate:
       case FindingKind::definition_differs:
-        break;  // counted below as far as it was repaired
-    }
-  }
-  for (const auto& [place, count] : found.counts) {
-    for (const auto& [kind, mended] : count.mended) {
-      if (kind == FindingKind::missing) {
-        warn_of_missing(place.first, place.second);  // the verification covers only ready indexes
-      }
-      const std::lock_guard lock(mutex_);
-      report_.mended[kind] += mended;
+        break;  // counted as far as it was repaired
     }
   }
 }
 
-bool Cleaner::purge(Clock::time_point until) {
+// Each shard has its own time, so that one that fails does not keep the others busy. Those that wait for the longest
+// come first.
+void Cleaner::purge(Clock::time_point until) {
+  std::vector<std::uint32_t> due = shard::all_shards(shards_);
+  std::erase_if(due, [&](std::uint32_t shard) { return purge_at_[shard] > Clock::now(); });
+  std::stable_sort(due.begin(), due.end(),
+                   [this](std::uint32_t a, std::uint32_t b) { return purge_at_[a] < purge_at_[b]; });
   std::exception_ptr failure;
-  try {
-    forget_ended_backfills();
-  } catch (...) {  // a shard is down, and the others are purged nevertheless
-    failure = std::current_exception();
+  if (Clock::now() >= forget_backfills_at_) {
+    forget_backfills_at_ = Clock::now() + between_purges;
+    try {
+      forget_ended_backfills();
+    } catch (...) {  // a shard is down, and the others are purged nevertheless
+      failure = std::current_exception();
+    }
   }
-  std::atomic<bool> all = true;
-  shard::for_each_shard(shards_, [&](std::uint32_t shard) {
-    if (!purge_settled(shard, until)) {
-      all = false;
+  shard::for_shards(shards_, due, [&](std::uint32_t shard) {
+    if (Clock::now() < until) {
+      purge_at_[shard] = Clock::now() + between_purges;  // also if this fails
+      if (!purge_settled(shard, until)) {
+        purge_at_[shard] = Clock::now();
+      }
     }
   });
   if (failure) {
     std::rethrow_exception(failure);
   }
-  return all;
 }
 
 // A backfill that died when its index was already ready leaves its cursor, which would block purging forever. The
@@ -352,7 +389,22 @@ base::Stamp Cleaner::purge_before(std::uint32_t shard) {
   return limit;
 }
 
-// The row of the job says how far the purge is, so that after a crash another cleaner does not start over.
+// Stores how far the purge is, so that after a crash another cleaner does not start over.
+void Cleaner::store_purged(std::uint32_t shard, base::Stamp settled) {
+  job::JobRow row;
+  row.job = job::purge_job;
+  row.barrier = settled;
+  row.token = token_;
+  row.holder = job::this_process();
+  shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+    sql::Transaction transaction(database);
+    if (!job::advance_job(database, row)) {
+      job::write_job(database, row);
+    }
+    transaction.commit();
+  });
+}
+
 bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   constexpr auto between_writes = std::chrono::seconds(1);
   const base::Stamp before = purge_before(shard);
@@ -360,17 +412,19 @@ bool Cleaner::purge_settled(std::uint32_t shard, Clock::time_point until) {
   Purging now = purging_[shard].value_or(Purging{{written, 0}});
   base::Stamp settled = written;
   auto write_at = Clock::now() + between_writes;
+  bool found_any = false;  // of an idle store nothing need be written each minute
   const std::size_t at_once = job_.limit_chunk(most_looked_at);
   job_.pace(shard, 0);
   for (bool more = now.place.updated < before; more;) {
     const Tombstones found = find_tombstones(shards_, shard, now.place, before, at_once);
     now.all_settled = purge(shard, found.ids, before) && now.all_settled;
     more = found.next.has_value();
+    found_any = found_any || more || !found.ids.empty() || before.micros - written.micros > hour;
     now.place = found.next.value_or(shard::StampPlace{before, 0});
     settled = now.all_settled ? std::max(settled, now.place.updated) : settled;
     purging_[shard] = more ? std::optional(now) : std::nullopt;
-    if (settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
-      write_row(shard, job::purge_job, settled, job::this_process());
+    if (found_any && settled > written && (!more || Clock::now() >= std::min(write_at, until))) {
+      store_purged(shard, settled);
       written = settled;
       write_at = Clock::now() + between_writes;
     }
@@ -397,7 +451,7 @@ bool Cleaner::purge(std::uint32_t shard, std::span<const Uuid> tombstones, base:
 void Cleaner::release() {
   shard::for_each_shard(shards_, [this](std::uint32_t shard) {
     for (const char* job : {job::clean_job, job::purge_job}) {
-      if (const auto row = read_row(shard, job)) {
+      if (const auto row = read_row(shard, job); row && row->token == token_) {
         write_row(shard, job, row->barrier, "");
       }
     }

@@ -29,15 +29,15 @@ class Cleaner {
 
   // Stores what puts have buffered, and does what puts left: reconciles the entities that cleanup records name, on all
   // shards at once, and deletes the records. Without `follow` it handles every record that is committed when it begins;
-  // with it, those that the last pass has seen too. If a shard fails, the others still finish, and then pass() throws
-  // the first failure. Throws Error(interrupted) when asked to stop.
+  // with it, those that are not of this moment, for some seconds. If a shard fails, the others still finish, and then
+  // pass() throws the first failure. Throws Error(interrupted) when asked to stop.
   void pass();
   // Verifies everything and repairs the findings, including rows that no cleanup record leads to: those of a put that
   // died before its commit.
   void sweep();
-  // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough.
-  // Runs until `until` or a little longer. Returns false if there may be more, and the next call continues from there.
-  bool purge(std::chrono::steady_clock::time_point until);
+  // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough,
+  // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there.
+  void purge(std::chrono::steady_clock::time_point until);
   // See CleanPass.
   [[nodiscard]] std::vector<CleanPass::Buffer> buffers();
   // Marks on all shards that no process cleans any more.
@@ -65,6 +65,7 @@ class Cleaner {
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
+  void note_mended(FindingKind kind, const std::string& table, std::uint32_t shard);
   void warn_of_missing(const std::string& table, std::uint32_t shard);
   void warn_of_unreadable(const Uuid& id, std::uint32_t shard);
   void forget_ended_backfills();
@@ -75,6 +76,8 @@ class Cleaner {
   };
   // Returns the stamp below which nothing needs tombstones any more.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
+  void store_purged(std::uint32_t shard, base::Stamp settled);
+  // Returns false if there may be more.
   bool purge_settled(std::uint32_t shard, Clock::time_point until);
   // Returns true if these tombstones need no more work.
   bool purge(std::uint32_t shard, std::span<const Uuid> tombstones, base::Stamp before);
@@ -85,8 +88,11 @@ class Cleaner {
   const std::uint64_t token_;  // of the lock
   std::vector<char> named_;    // by shard: this process is named as the holder
   RecordList records_;
+  Clock::time_point heartbeat_at_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
-  std::mutex mutex_;                             // guards the members below
+  std::vector<Clock::time_point> purge_at_;      // by shard: not earlier
+  Clock::time_point forget_backfills_at_;
+  std::mutex mutex_;  // guards the members below
   CleanReport report_;
   std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::optional<Error> flush_failure_;      // of the last flush

@@ -17,13 +17,15 @@ namespace looseleaf::clean {
 // list(), and then handling what is due, make a pass. `shards` and `job` outlive it.
 class RecordList {
  public:
-  // With `only_known`, a record is due only if the last list() has seen it too: a younger one is left to its put, which
-  // has hardly begun to clean up.
-  RecordList(shard::Shards& shards, job::Job& job, bool only_known);
+  // With `only_settled`, a record is due only if it is older than a second, or the last list() has seen it too: a
+  // younger one is left to its put, which has hardly begun to clean up.
+  RecordList(shard::Shards& shards, job::Job& job, bool only_settled);
 
-  // Lists the records of all shards, with one statement for up to 32 shards of a server. If that fails for some shards,
-  // it still lists those of the others, and then throws the first failure.
+  // Lists the records of all shards, up to a limit for each, with one statement for up to 32 shards of a server. If
+  // that fails for some shards, it still lists those of the others, and then throws the first failure.
   void list();
+  // Returns true if the next list() may find more that is due, once what is due now is handled.
+  [[nodiscard]] bool has_more() const;
   // Returns the shards that have records due.
   [[nodiscard]] std::vector<std::uint32_t> shards_due() const;
   // Returns the tokens of the records that are due.
@@ -38,22 +40,31 @@ class RecordList {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // A shard's oldest record, as list() has seen it.
+  struct Oldest {
+    Clock::time_point written;  // when it was asked for, if there was none
+    Clock::time_point asked;    // when the shard was listed
+    bool none = true;
+  };
+
   struct OfShard {
-    std::set<std::uint64_t> listed;       // by the last list()
-    std::vector<std::uint64_t> due;       // of these
-    Clock::time_point oldest_other = {};  // when the oldest that is not due was written; now if there is none
+    std::set<std::uint64_t> listed;  // by the last list()
+    std::vector<std::uint64_t> due;  // of these
+    Oldest oldest_other;             // of those that are not due
+    bool is_full = false;            // there may be more
   };
 
   void list(std::span<const std::uint32_t> group);
   void note(std::uint32_t shard, Clock::time_point asked, const std::vector<shard::CleanupRecord>& found);
-  void note_oldest(std::uint32_t shard, Clock::time_point written);
+  void note_oldest(std::uint32_t shard, const Oldest& oldest);
 
   shard::Shards& shards_;
   job::Job& job_;
-  const bool only_known_;
+  const bool only_settled_;
   std::vector<OfShard> of_shards_;
-  std::mutex mutex_;                       // guards the next member
-  std::vector<Clock::time_point> oldest_;  // by shard: when its oldest record was written
+  std::mutex mutex_;              // guards the members below
+  std::vector<Oldest> oldest_;    // by shard
+  Clock::time_point asked_last_;  // when the last list() began
 };
 
 }  // namespace looseleaf::clean

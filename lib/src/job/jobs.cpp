@@ -275,7 +275,7 @@ Error JobLock::held_by_another(const sql::Database& database, const std::string&
   if (!table.empty()) {
     context.emplace_back("index", table);
   }
-  if (row) {
+  if (row && !row->holder.empty()) {
     context.emplace_back("holder", row->holder);
     context.emplace_back("since", row->since + " UTC");
     context.emplace_back("heartbeat", row->heartbeat + " UTC");

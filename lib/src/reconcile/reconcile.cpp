@@ -35,7 +35,8 @@ namespace {
 using shard::Step;
 namespace steps = shard::steps;
 
-constexpr std::size_t max_changes = 5000;  // index rows changed while the entities are locked
+constexpr std::size_t max_changes = 5000;            // index rows changed while the entities are locked
+constexpr std::uint64_t most_body_bytes = 16 << 20;  // read at once, unless one entity has more
 
 // The index rows that the locked entities call for.
 struct Expectation {
@@ -146,7 +147,12 @@ class Reconciliation {
 
   [[nodiscard]] std::vector<shard::EntityRow> lock_entities(const sql::Database& database) const {
     const Step step(steps::reconcile_lock_entities, entity_shard_);
-    return shard::read_entities(database, ids_, shard::Lock::shared);
+    const std::uint64_t max_size = ids_.size() > 1 ? most_body_bytes / ids_.size() : shard::any_size;
+    auto entities = shard::read_entities(database, ids_, shard::Lock::shared, max_size);
+    if (std::any_of(entities.begin(), entities.end(), [](const auto& entity) { return entity.lacks_body(); })) {
+      throw shard::TooManyRows();
+    }
+    return entities;
   }
 
   [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const shard::ServerLeases& leases,

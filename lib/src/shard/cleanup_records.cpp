@@ -52,15 +52,17 @@ void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, 
 }
 
 std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(Lease& lease,
-                                                                         std::span<const std::uint32_t> shards) {
+                                                                         std::span<const std::uint32_t> shards,
+                                                                         std::size_t limit) {
   std::string select;
   for (const std::uint32_t shard : shards) {
-    select += fmt::format("SELECT {}, token, GREATEST(TIMESTAMPDIFF(MICROSECOND, since, NOW(6)), 0), NULL FROM {} ",
-                          shard, lease.on(shard).table(records));
-    select += "UNION ALL ";
+    select += fmt::format(
+        "(SELECT {}, token, GREATEST(TIMESTAMPDIFF(MICROSECOND, since, NOW(6)), 0), NULL FROM {} ORDER BY token LIMIT "
+        "{}) UNION ALL ",
+        shard, lease.on(shard).table(records), limit);
   }
   // The server evaluates the last branch after the others.
-  const sql::Result rows = lease->query(select + "SELECT NULL, NULL, NULL, @@global.read_only");
+  const sql::Result rows = lease->query(select + "(SELECT NULL, NULL, NULL, @@global.read_only)");
   require_writable(*lease, rows.text(rows.size() - 1, 3));
   std::map<std::uint32_t, std::vector<CleanupRecord>> found;
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {

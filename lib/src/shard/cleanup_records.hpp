@@ -31,11 +31,11 @@ void touch_cleanup_record(const sql::Database& database, std::uint64_t token);
 // error. `shard` is the database's shard; it names the step.
 void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, std::span<const std::uint64_t> tokens);
 
-// Returns the committed records of at most shards_at_once shards of the session's server, by shard and sorted by token.
-// Shards without a record are left out. Throws a retryable ServerError if the server is read-only: another one may have
-// newer records.
+// Returns committed records of at most shards_at_once shards of the session's server, by shard and sorted by token, at
+// most `limit` of each shard. Shards without a record are left out. Throws a retryable ServerError if the server is
+// read-only: another one may have newer records.
 [[nodiscard]] std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(
-    Lease& lease, std::span<const std::uint32_t> shards);
+    Lease& lease, std::span<const std::uint32_t> shards, std::size_t limit);
 
 // Returns the entities that these records name, in no order. Records that were deleted meanwhile name none.
 [[nodiscard]] std::vector<Uuid> read_cleanup_ids(const sql::Database& database, std::span<const std::uint64_t> tokens);

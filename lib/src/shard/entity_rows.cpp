@@ -21,25 +21,27 @@ namespace {
 
 constexpr std::size_t row_overhead = 512;  // bytes of a row in a statement beyond its body, a generous estimate
 
-void append_rows(std::vector<EntityRow>& rows, sql::Result result) {
+// Returns the column expression for reading bodies of at most `max_size` bytes. Every additional cell of a result costs
+// time. Therefore no second column marks a larger body; the expression replaces it by a byte that is no valid body.
+std::string small_body_column(std::uint64_t max_size) {
+  return max_size == any_size ? "body" : fmt::format("IF(LENGTH(body) > {}, '+', body)", max_size);
+}
+
+void append_rows(std::vector<EntityRow>& rows, sql::Result result, std::uint64_t max_size) {
   rows.reserve(rows.size() + result.size());
   for (std::size_t i = 0; i < result.size(); ++i) {
     EntityRow row{.id = require_uuid(result.text(i, 1)),
                   .added_id = result.unsigned_integer(i, 0),
                   .updated = base::parse_stamp(result.text(i, 2))};
     row.writer = result.unsigned_integer(i, 3);
-    if (const auto& body = result.cell(i, 4)) {
+    if (const auto& body = result.cell(i, 4); body && *body == "+" && max_size != any_size) {
+      row.body_size = max_size + 1;
+    } else if (body) {
       row.body_size = body->size();
       row.body = result.take(i, 4);
     }
     rows.push_back(std::move(row));
   }
-}
-
-// Returns the column expression for reading bodies of at most `max_size` bytes. Every additional cell of a result costs
-// time. Therefore no second column marks a larger body; the expression replaces it by a byte that is no valid body.
-std::string small_body_column(std::uint64_t max_size) {
-  return fmt::format("IF(LENGTH(body) > {}, '+', body)", max_size);
 }
 
 // What rows have beside an id and such a column.
@@ -195,11 +197,15 @@ std::size_t statement_size(std::size_t body_size) {
   return 2 * body_size + row_overhead;
 }
 
-std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock) {
+std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock,
+                                     std::uint64_t max_size) {
   std::vector<EntityRow> rows;
   in_lists(ids, [&](std::span<const Uuid> some) {
-    append_rows(rows, database->query("SELECT added_id, id, updated, writer, body FROM " + database.table("entities") +
-                                      " WHERE id IN (" + id_list(some) + ")" + suffix_of(lock)));
+    append_rows(rows,
+                database->query(fmt::format("SELECT added_id, id, updated, writer, {} FROM {} WHERE id IN ({}){}",
+                                            small_body_column(max_size), database.table("entities"), id_list(some),
+                                            suffix_of(lock))),
+                max_size);
   });
   return rows;
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <looseleaf/entity.hpp>
 #include <looseleaf/uuid.hpp>
 #include <map>
@@ -47,9 +48,13 @@ struct StampPlace {
 
 enum class Lock { none, shared, exclusive };
 
-// Returns the existing rows among sorted ids, in id order, with all columns. Locking reads lock the rows in that order.
-// More than max_ids ids need several statements.
-[[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock);
+inline constexpr std::uint64_t any_size = std::numeric_limits<std::uint64_t>::max();
+
+// Returns the existing rows among sorted ids, in id order, with all columns, but leaves out bodies of more than
+// `max_size` bytes as read_bodies() does. Locking reads lock the rows in that order. More than max_ids ids need several
+// statements.
+[[nodiscard]] std::vector<EntityRow> read_entities(const sql::Database& database, std::span<const Uuid> ids, Lock lock,
+                                                   std::uint64_t max_size = any_size);
 
 // Returns one such row; absent if it does not exist.
 [[nodiscard]] std::optional<EntityRow> read_entity(const sql::Database& database, const Uuid& id, Lock lock);

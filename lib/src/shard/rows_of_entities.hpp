@@ -16,7 +16,8 @@ namespace looseleaf::shard {
 // Returns sessions for index rows that serve every shard.
 [[nodiscard]] ServerLeases connect_all(Shards& shards, const base::Deadline& deadline);
 
-// Several entities together have, or call for, more rows than should be held at once; see in_batches().
+// Several entities together have, or call for, more rows than should be held at once, or their bodies are too large for
+// that; see in_batches().
 struct TooManyRows {};
 // Throws TooManyRows if so many entities call for too many rows. A single entity may call for any number.
 void require_few(std::size_t rows, std::size_t entities);

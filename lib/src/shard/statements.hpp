@@ -36,7 +36,7 @@ void in_lists(std::span<const Uuid> ids, const Work& work, std::size_t size = ma
 [[nodiscard]] std::string_view bytes_of(const Uuid& id);
 [[nodiscard]] std::string id_literal(const Uuid& id);
 void append_id_literal(std::string& out, const Uuid& id);
-[[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
+[[nodiscard]] std::string id_list(std::span<const Uuid> ids);                  // "x'..', x'..'"
 [[nodiscard]] std::string where_token(std::span<const std::uint64_t> tokens);  // "token IN (1, 2)"
 // `bytes` must be exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);

@@ -253,26 +253,40 @@ class Verification {
     });
   }
 
-  // Repairs the confirmed differences, then checks again. Differences that remain stay confirmed.
+  // Repairs the confirmed differences, then checks again. Differences that remain stay confirmed. What is repaired is
+  // told a few entities at a time: nothing else would ever tell it if this run fails afterwards.
   void repair() {
+    std::map<Uuid, std::vector<reconcile::Difference>> by_entity;
+    for (const reconcile::Difference& difference : confirmed_) {
+      by_entity[difference.entry.entity_id].push_back(difference);
+    }
     std::set<reconcile::Difference> left;
     for (const auto& [shard, ids] : by_entity_shard(entities_of(confirmed_))) {
-      apply(shard, ids, reconcile::ReconcileMode::repair);
-      for (const reconcile::Difference& difference : examine(shard, ids)) {
-        if (is_certain(difference.kind) || confirmed_.contains(difference)) {
-          left.insert(difference);
+      shard::in_batches(ids, reconcile::reconcile_slice, [&, shard = shard](std::span<const Uuid> some) {
+        const std::vector<Uuid> batch(some.begin(), some.end());
+        apply(shard, batch, reconcile::ReconcileMode::repair);
+        for (const reconcile::Difference& difference : examine(shard, batch)) {
+          if (is_certain(difference.kind) || confirmed_.contains(difference)) {
+            left.insert(difference);
+          }
         }
-      }
+        for (const Uuid& id : batch) {
+          note_mended(by_entity.at(id), left);
+        }
+      });
     }
-    std::set<Uuid> mended;
-    for (const reconcile::Difference& difference : confirmed_) {
+    confirmed_ = std::move(left);
+  }
+
+  void note_mended(const std::vector<reconcile::Difference>& of_entity, const std::set<reconcile::Difference>& left) {
+    bool any = false;
+    for (const reconcile::Difference& difference : of_entity) {
       if (!is_left(left, difference)) {
         findings_.add_mended(to_finding(difference));
-        mended.insert(difference.entry.entity_id);
+        any = true;
       }
     }
-    report_.repaired += mended.size();
-    confirmed_ = std::move(left);
+    report_.repaired += any ? 1 : 0;
   }
 
   // Adjusts the row counts, because the comparison counted the rows as they were before the repair.
