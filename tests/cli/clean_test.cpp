@@ -270,6 +270,17 @@ TEST_CASE("a sweep that is stopped tells what it has repaired" * needs_failpoint
   check_status(resume(sweep), 143, {lacked_rows, "index: by_n\n", "shard: 0\n", "checked 0 entities", "inserted "});
 }
 
+TEST_CASE("a flush by clean that is stopped tells what it has stored" * needs_failpoints) {
+  const TestCluster cluster = initialised();
+  for (const std::uint64_t number : {40U, 41U}) {
+    cluster.sql(1, fmt::format("INSERT INTO looseleaf_buffer VALUES ({}, NOW(6), x'{}', 1, NULL, COMPRESS('{}'))",
+                               number, id_of(number), entity(number)));
+  }
+  cli::Process clean = cluster.stop_at("put.commit:before@1", {"clean"});
+  clean.signal(SIGTERM);
+  check_status(resume(clean), 143, {"stored 2 buffered writes\n"});
+}
+
 TEST_CASE("entities whose bodies are too large to be held together are cleaned a few at a time") {
   const TestCluster cluster = with_entities(0);
   std::string lines;
