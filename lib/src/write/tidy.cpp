@@ -30,10 +30,10 @@ std::chrono::milliseconds time_to_tidy(const base::Deadline& deadline) {
 }
 
 void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& blocked,
-                      const base::Deadline& deadline) {
+                      const reconcile::Selection& only, const base::Deadline& deadline) {
   reconcile::ReconcileReport report;
   try {
-    report = reconcile::make_right(shards, shard, ids_of(blocked), deadline);
+    report = reconcile::make_right(shards, shard, ids_of(blocked), deadline, only);
   } catch (const Error& error) {
     fail(blocked, error);
     return;
@@ -189,9 +189,10 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   }
 }
 
-void clear_the_way(shard::Shards& shards, const Items& blocked, const base::Deadline& deadline) {
+void clear_the_way(shard::Shards& shards, const Items& blocked, const std::set<std::uint32_t>& on,
+                   const base::Deadline& deadline) {
   for (const auto& [shard, of_shard] : by_shard(blocked)) {
-    clear_the_way_on(shards, shard, of_shard, deadline);
+    clear_the_way_on(shards, shard, of_shard, {.shards = on}, deadline);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "base/deadline.hpp"
 #include "shard/catalog.hpp"
@@ -23,8 +24,9 @@ void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
 // later.
 void reconcile_touched(shard::Shards& shards, const Items& items, const base::Deadline& deadline);
 
-// Deletes conflicting rows that crashed puts left, which only reconcile may do. An item that reconcile cannot help
-// fails, but the rest of the batch is still stored.
-void clear_the_way(shard::Shards& shards, const Items& blocked, const base::Deadline& deadline);
+// Deletes conflicting rows that crashed puts left on these shards, which only reconcile may do. An item that reconcile
+// cannot help fails, but the rest of the batch is still stored.
+void clear_the_way(shard::Shards& shards, const Items& blocked, const std::set<std::uint32_t>& on,
+                   const base::Deadline& deadline);
 
 }  // namespace looseleaf::write

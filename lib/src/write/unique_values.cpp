@@ -172,13 +172,7 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
            Error(ErrorCode::corrupt, "the entity that has the same values in a unique index cannot be read",
                  where(catalog, write), "delete that entity first, or put it again"));
   });
-  std::vector<Uuid> holders;
-  for (const shard::BlockedRow& row : held.free) {
-    holders.push_back(*row.holder);
-  }
-  if (!holders.empty()) {
-    reconcile::make_right(shards, shard::shard_of(holders.front(), shards.count()), holders, deadline);
-  }
+  reconcile::clear_values(shards, held.free, deadline);
 }
 
 std::optional<Error> why_row_stays(shard::Shards& shards, const shard::Catalog& catalog, const BlockedWrite& blocked,
