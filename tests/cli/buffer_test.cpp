@@ -312,8 +312,12 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
 
 TEST_CASE("writes whose commit is in doubt are not buffered, and each is named" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
-  cli::Process put =
-      cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1) + entity(4) + entity(7));
+  std::vector<std::string> args = {"put", "--buffer", "--timeout", "6"};
+  SUBCASE("without a rejects file") {}
+  SUBCASE("also if the rejects file cannot be written") {
+    args.insert(args.end(), {"--rejects", "/dev/full"});
+  }
+  cli::Process put = cluster.stop_at("put.commit:before@1", args, entity(1) + entity(4) + entity(7));
   cluster.sandbox().kill_server(1);
   check_run(resume(put), 3, "",
             {"error: outcome of the commit is unknown\n", "  id: " + id_of(1) + "\n", "  id: " + id_of(4) + "\n",
