@@ -310,6 +310,20 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
   check_nothing_left(cluster);
 }
 
+TEST_CASE("if a server dies while copies are committed, a warning says that there may be one of each" *
+          needs_failpoints) {
+  const TestCluster cluster = initialised_alone(3);
+  cluster.sandbox().kill_server(1);
+  cli::Process put = cluster.stop_at("buffer.commit:before@0", {"put", "--buffer"}, entity(1));
+  cluster.sandbox().kill_server(0);
+  check_run(resume(put), 0, id_of(1) + "\n",
+            {is_down, "  copies: at least one of each, because a server did not answer its COMMIT\n"});
+  cluster.sandbox().start_server(0);
+  cluster.sandbox().start_server(1);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_nothing_left(cluster);
+}
+
 TEST_CASE("writes whose commit is in doubt are not buffered, and each is named" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   std::vector<std::string> args = {"put", "--buffer", "--timeout", "6"};
