@@ -186,24 +186,12 @@ class BatchWriter {
         resolve(shards_, *batch.catalog, done.written, resolve_until_);
         break;
       case Ending::blocked:
-        // Their rows may be inserted although they may still be rejected.
         note_tried(done.written, done.blocked);
         clear_the_way(*batch.catalog, done.blocked);
         break;
       case Ending::id_exists:
       case Ending::rolled_back:
         break;
-    }
-  }
-
-  // A row that was blocked was not inserted.
-  static void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked) {
-    std::map<const Item*, std::size_t> not_inserted;
-    for (const BlockedWrite& write : blocked) {
-      ++not_inserted[write.item];
-    }
-    for (Item* item : written) {
-      item->tried = item->tried || not_inserted[item] < item->rows.size();
     }
   }
 

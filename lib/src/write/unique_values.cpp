@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -120,6 +121,16 @@ std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const It
     }
   }
   return result;
+}
+
+void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked) {
+  std::map<const Item*, std::size_t> not_inserted;
+  for (const BlockedWrite& write : blocked) {
+    ++not_inserted[write.item];
+  }
+  for (Item* item : written) {
+    item->tried = item->tried || not_inserted[item] < item->rows.size();
+  }
 }
 
 Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked) {

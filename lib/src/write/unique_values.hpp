@@ -36,6 +36,9 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 [[nodiscard]] std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const Items& written,
                                                        const std::vector<shard::BlockedRow>& blocked);
 
+// Notes which writes may have rows in the tables although they may still be rejected.
+void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked);
+
 // Adds to an error which values of the write are taken, and by whom.
 [[nodiscard]] Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked);
 
