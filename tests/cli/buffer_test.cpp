@@ -324,6 +324,40 @@ TEST_CASE("if a server dies while copies are committed, a warning says that ther
   check_nothing_left(cluster);
 }
 
+TEST_CASE("a flush puts writes with very many index rows into several transactions" * needs_failpoints) {
+  const TestCluster cluster = initialised_alone(3);
+  create_index(cluster, R"({"table":"by_m","properties":[{"name":"m","type":"int","each":true}]})");
+  std::string lines;
+  for (const std::uint64_t number : {1U, 4U, 7U}) {
+    std::string numbers = "0";
+    for (int i = 1; i < 4000; ++i) {
+      numbers += fmt::format(",{}", i);
+    }
+    lines += entity(number, R"("m":[)" + numbers + "]") + "\n";
+  }
+  buffer_while_down(cluster, 1, lines);
+  cluster.die_at("put.commit:after@1", {"flush"}, "");
+  CHECK(cluster.sql(1, "SELECT COUNT(*) FROM entities") == "2\n");
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a flush writes nothing for a write whose last copy is on a server that is still down") {
+  const TestCluster cluster = initialised_alone(3);
+  cluster.sandbox().kill_server(1);
+  REQUIRE(cluster.looseleaf({"put", "--buffer"}, entity(1)).status == 0);
+  cluster.sandbox().start_server(1);
+  cluster.sandbox().kill_server(2);
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"stored 1 buffered write; not all"});
+  const auto deletes = [&] { return cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_delete'"); };
+  const std::string before = deletes();
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"stored 0 buffered writes; not all"});
+  CHECK(deletes() == before);
+  cluster.sandbox().start_server(2);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 0 buffered writes\n"});
+  check_nothing_left(cluster);
+}
+
 TEST_CASE("writes whose commit is in doubt are not buffered, and each is named" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
   std::vector<std::string> args = {"put", "--buffer", "--timeout", "6"};
