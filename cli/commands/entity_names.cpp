@@ -58,11 +58,11 @@ void AbsentEntities::explain(WriteResult& result) const {
 }
 
 bool ends(WriteReport& report, std::optional<Position> next) {
-  const bool hopeless = report.hopeless();
-  if (hopeless) {
+  const bool ends = report.hopeless() || stop_requested();
+  if (ends) {
     report.leave_rest(next);
   }
-  return hopeless || stop_requested();
+  return ends;
 }
 
 void write_ids_read(WriteReport& report, const std::function<void(const Uuid&, Position)>& write) {
@@ -80,6 +80,9 @@ void write_ids_read(WriteReport& report, const std::function<void(const Uuid&, P
         }
         line.id ? write(*line.id, position) : report.reject(line);
       }
+    }
+    if (stop_requested() && !input.at_end()) {
+      report.leave_rest(std::nullopt);
     }
   } catch (const Error& error) {
     report.input_failed(error);

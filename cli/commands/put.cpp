@@ -239,13 +239,21 @@ class PutSession {
     }
   }
 
-  // Returns false if it is useless to continue: then nothing is read from this place on.
+  // Returns false if it is useless to continue, or after a signal: then nothing is read from this place on. After a
+  // signal the last piece may be incomplete, so it is left out.
   bool goes_on_at(Position next) {
-    const bool hopeless = report_.hopeless();
-    if (hopeless) {
+    if (!may_go_on()) {
       report_.leave_rest(next);
+      return false;
     }
-    return !hopeless;
+    return true;
+  }
+
+  // Call it when the reader gives nothing more: it may have been cut short by a signal, in the middle of a piece.
+  void end_at(const Input& input) {
+    if (stop_requested() && !input.at_end()) {
+      report_.leave_rest(std::nullopt);
+    }
   }
 
   // True if the reader gave up before the end of the input.
@@ -255,14 +263,16 @@ class PutSession {
     EntityReader reader(source_of(input));
     std::optional<Piece> piece;
     CsvDetector csv;
-    // After a signal the last piece may be incomplete, so it is left out.
-    while ((piece = reader.next()) && !stop_requested() && goes_on_at(piece->position)) {
+    while ((piece = reader.next()) && goes_on_at(piece->position)) {
       csv.add(*piece);
       if (piece->reject.empty()) {
         put(std::move(piece->text), piece->position);
       } else {
         reject(std::move(*piece));
       }
+    }
+    if (!piece) {
+      end_at(input);
     }
     csv.warn_if_csv(name);
     return reader.stopped_early() && !stop_requested();
@@ -273,13 +283,18 @@ class PutSession {
     hint_if_terminal(input, "CSV");
     CsvReader reader(source_of(input));
     std::optional<CsvRecord> record = reader.next();
-    if (!record || stop_requested()) {
+    if (!record) {
+      return end_at(input);
+    }
+    if (!goes_on_at(record->position)) {
       return;
     }
     const CsvColumns columns = read_header(*record, name);
-    // After a signal the last record may be incomplete, so it is left out.
-    while ((record = reader.next()) && !stop_requested() && goes_on_at(record->position)) {
+    while ((record = reader.next()) && goes_on_at(record->position)) {
       put_record(columns, *record);
+    }
+    if (!record) {
+      end_at(input);
     }
   }
 
@@ -438,7 +453,9 @@ void add_parameters(Command& command, PutArguments& options) {
            "`looseleaf clean --follow` and `looseleaf flush` store it when the servers that it needs answer; until "
            "then `get`, `query`, `update`, `delete` and `put --merge` do not find it. If its id exists by then with "
            "another text, or a unique index forbids it, it is refused: `looseleaf refused list` shows it. A write "
-           "waits at most 3 seconds for the servers that it needs, and only 0.2 seconds if one is known to be down."},
+           "waits at most 3 seconds for the servers that it needs, and only 0.2 seconds if one is known to be down; "
+           "for "
+           "one that stops responding, up to half of `--timeout`. Then it has a whole `--timeout` to be buffered."},
       {.name = "--merge",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
        .target = &options.merge,

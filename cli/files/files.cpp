@@ -132,6 +132,7 @@ std::size_t Input::read_some(char* buffer, std::size_t size) {
     const ssize_t got = ::read(fd_, buffer, size);
     if (got >= 0) {
       bytes_read_ += static_cast<std::size_t>(got);
+      at_end_ = got == 0;
       return static_cast<std::size_t>(got);
     }
     if (errno != EINTR && errno != EAGAIN) {

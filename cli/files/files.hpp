@@ -31,6 +31,8 @@ class Input {
   // decompressed. Throws Error(io), also if the input begins like a file of another format or like UTF-16.
   std::size_t read(char* buffer, std::size_t size);
 
+  // True if read() has met the end, not only a signal.
+  [[nodiscard]] bool at_end() const { return at_end_; }
   // The number of bytes that were read, before they were decompressed.
   [[nodiscard]] std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -45,7 +47,7 @@ class Input {
 
   std::string name_;
   int fd_;
-  bool begun_ = false;
+  bool begun_ = false, at_end_ = false;
   std::uint64_t bytes_read_ = 0;
   std::unique_ptr<Gunzip> gunzip_;  // null unless the input is gzip data
 };

@@ -76,6 +76,11 @@ void FailureDigest::finish() {
   others_ = 0;
 }
 
+void FailureDigest::print_all() {
+  finish();
+  printed_of_a_kind_.reset();
+}
+
 void FailureDigest::print(const Error& error) const {
   if (severity_ == Severity::error) {
     print_error(error);

@@ -39,6 +39,8 @@ class FailureDigest {
   void add(const Error& error);
   // Prints how many more failures of each kind there were, once.
   void finish();
+  // From now on prints all.
+  void print_all();
 
  private:
   void print(const Error& error) const;
@@ -47,7 +49,7 @@ class FailureDigest {
   using Kind = std::pair<std::string, Error::Context>;
 
   const std::string things_;
-  const std::optional<std::uint64_t> printed_of_a_kind_;
+  std::optional<std::uint64_t> printed_of_a_kind_;
   const Severity severity_;
   const std::string hint_;
   std::map<Kind, std::uint64_t> counts_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -193,12 +194,37 @@ void WriteReport::take_refused(const WriteResult& result) {
     error.with("id", to_string(*result.id));
   }
   print_result(result, &error);
-  count_refused(result, error);
   // Who puts the rejects again must not be told again that they exist.
   const bool refused = result.status == WriteStatus::exists || result.status == WriteStatus::changed;
-  if (rejects_ && kind_ != WriteKind::remove && !refused) {
-    rejects_->write(result.text, true);
+  if (kind_ != WriteKind::remove && !refused) {
+    write_reject(result.text, true);
   }
+  count_refused(result, error);
+}
+
+void WriteReport::write_reject(std::string_view text, bool complete) {
+  if (rejects_) {
+    rejects_->write(text, complete);
+    check_rejects();
+  }
+}
+
+// Once the file cannot be written, messages name what is not in it.
+void WriteReport::check_rejects() {
+  if (rejects_->failure().empty() || std::exchange(rejects_failed_, true)) {
+    return;
+  }
+  status_ = stronger(status_, ExitStatus::failed);
+  const bool all_on_output = globals_.json() && !globals_.quiet;
+  if (!all_on_output) {
+    for (FailureDigest* const digest : {&failures_, &unknown_, &rejections_}) {
+      digest->print_all();
+    }
+  }
+  print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}},
+                    all_on_output ? "the file does not have all entities that are not stored; the output names them"
+                                  : "the file does not have all entities that are not stored; the messages after this "
+                                    "one name those that it lacks"));
 }
 
 void WriteReport::count_refused(const WriteResult& result, const Error& error) {
@@ -247,6 +273,7 @@ void WriteReport::report_due_pieces() {
 
 void WriteReport::report_piece(const PutOff& late) {
   const Piece& piece = late.piece;
+  write_reject(piece.text, !piece.more);
   if (!reporting_long_piece_) {
     Error::Context context = place(kind_, late.input, piece.reject_position);
     context.insert(context.end(), late.context.begin(), late.context.end());
@@ -262,9 +289,6 @@ void WriteReport::report_piece(const PutOff& late) {
     rejections_.add(error);
   }
   reporting_long_piece_ = piece.more;
-  if (rejects_) {
-    rejects_->write(piece.text, !piece.more);
-  }
 }
 
 void WriteReport::reject(const IdLine& line) {
@@ -358,11 +382,7 @@ ExitStatus WriteReport::finish() {
   check_output();
   if (rejects_) {
     rejects_->flush();
-    if (!rejects_->failure().empty()) {
-      status_ = stronger(status_, ExitStatus::failed);
-      print_error(Error(ErrorCode::io, "cannot write to the rejects file", {{"reason", rejects_->failure()}},
-                        "see the messages for the rejected lines: the file does not have all of them"));
-    }
+    check_rejects();
   }
   if (hopeless_ && !stop_requested() && (!unread_.empty() || takes_entities(kind_))) {
     report_hopeless();
@@ -371,7 +391,7 @@ ExitStatus WriteReport::finish() {
   return stop_requested() ? exit_status_of_signal(stop_signal()) : status_;
 }
 
-// Says how much of the input was read before the store refused everything. After a signal, nobody knows.
+// Says how much of the input was read before the store refused everything.
 void WriteReport::report_hopeless() const {
   if (unread_.empty()) {
     print_error(Error(ErrorCode::moved, "all of the input was read, but not all of it was taken", {}, how_to_go_on()));
@@ -392,7 +412,7 @@ std::string WriteReport::how_to_go_on() const {
   if (!takes_entities(kind_)) {
     return fmt::format("run the command again with {}, with the ids that were not printed", then);
   }
-  if (!rejects_) {
+  if (!rejects_ || rejects_failed_) {
     return fmt::format(
         "put the input again with {}, if its entities have ids of their own; with --rejects, a file has what "
         "was not stored",
@@ -431,8 +451,13 @@ void WriteReport::print_note_of_counts() const {
     text += rejects_ ? ": the input has none, so the rejects file stays as it is" : ": the input has none";
   } else if (kind_ == WriteKind::update && stop_requested()) {
     text += "; stopped";
-  } else if (!unread_.empty() || stop_requested()) {
+  } else if (!unread_.empty()) {
     text += "; the rest of the input was not read";
+    if (const auto& [input, from] = unread_.front(); stop_requested() && from) {
+      text += fmt::format(": begin at line {}{}{}", from->line,
+                          from->column == 1 ? "" : fmt::format(", column {},", from->column),
+                          input.empty() ? "" : " of " + input);
+    }
   }
   print_note(text);
 }

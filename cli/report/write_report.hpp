@@ -38,8 +38,8 @@ class WriteReport {
   void end_input(bool stopped_early, std::uint64_t given);
   // Reports an input that could not be read to its end.
   void input_failed(const Error& error);
-  // Because it is useless to continue, the input in hand is not read from this place on, or another one not at all.
-  // Arguments have no place.
+  // Because it is useless to continue, or after a signal, the input in hand is not read from this place on, or another
+  // one not at all. Arguments have no place, and after a signal it may be unknown.
   void leave_rest(std::optional<Position> from);
   void leave_out(const std::string& name);
 
@@ -75,6 +75,8 @@ class WriteReport {
   void report_due_pieces();
   void report_piece(const PutOff& late);
   void check_output();
+  void write_reject(std::string_view text, bool complete);
+  void check_rejects();
   void report_hopeless() const;
   [[nodiscard]] std::string how_to_go_on() const;
   void print_note_of_counts() const;
@@ -94,7 +96,7 @@ class WriteReport {
   FailureDigest rejections_, absent_, existing_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
-  bool hopeless_ = false, moved_ = false;
+  bool hopeless_ = false, moved_ = false, rejects_failed_ = false;
 };
 
 }  // namespace looseleaf::cli

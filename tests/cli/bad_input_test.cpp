@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/bad_files.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -285,6 +286,17 @@ TEST_CASE("a rejects file that cannot be written is refused before anything is s
   check_run(cluster.looseleaf({"put", "--rejects", "/nonexistent/rejects"}, entity(1)), 3, "",
             {"error: cannot open the rejects file\n", "file: /nonexistent/rejects\n"});
   CHECK(rows_of(cluster, "entities") == 0);
+}
+
+TEST_CASE("if the rejects file cannot be written any more, messages name everything that it lacks") {
+  const TestCluster cluster = initialised();
+  const std::string input = repeated("x\n", 30);
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--rejects", "/dev/full"}, input);
+  check_run(result, 3, "",
+            {"error: cannot write to the rejects file\n", "reason: No space left on device\n",
+             "hint: the file does not have all entities that are not stored; the messages after"});
+  CHECK(times("error: cannot write to the rejects file", result.err) == 1);
+  CHECK(times("\n  line: ", result.err) == 30);
 }
 
 TEST_CASE("a rejects file keeps what it has until something is read, because it may be the input that was forgotten") {

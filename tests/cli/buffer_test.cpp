@@ -310,10 +310,62 @@ TEST_CASE("an entity that a server does not take any more is left, and delays no
   check_nothing_left(cluster);
 }
 
+TEST_CASE("if a server dies while copies are committed, a warning says that there may be one of each" *
+          needs_failpoints) {
+  const TestCluster cluster = initialised_alone(3);
+  cluster.sandbox().kill_server(1);
+  cli::Process put = cluster.stop_at("buffer.commit:before@0", {"put", "--buffer"}, entity(1));
+  cluster.sandbox().kill_server(0);
+  check_run(resume(put), 0, id_of(1) + "\n",
+            {is_down, "  copies: at least one of each, because a server did not answer its COMMIT\n"});
+  cluster.sandbox().start_server(0);
+  cluster.sandbox().start_server(1);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a flush puts writes with very many index rows into several transactions" * needs_failpoints) {
+  const TestCluster cluster = initialised_alone(3);
+  create_index(cluster, R"({"table":"by_m","properties":[{"name":"m","type":"int","each":true}]})");
+  std::string lines;
+  for (const std::uint64_t number : {1U, 4U, 7U}) {
+    std::string numbers = "0";
+    for (int i = 1; i < 4000; ++i) {
+      numbers += fmt::format(",{}", i);
+    }
+    lines += entity(number, R"("m":[)" + numbers + "]") + "\n";
+  }
+  buffer_while_down(cluster, 1, lines);
+  cluster.die_at("put.commit:after@1", {"flush"}, "");
+  CHECK(cluster.sql(1, "SELECT COUNT(*) FROM entities") == "2\n");
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 1 buffered write\n"});
+  check_nothing_left(cluster);
+}
+
+TEST_CASE("a flush writes nothing for a write whose last copy is on a server that is still down") {
+  const TestCluster cluster = initialised_alone(3);
+  cluster.sandbox().kill_server(1);
+  REQUIRE(cluster.looseleaf({"put", "--buffer"}, entity(1)).status == 0);
+  cluster.sandbox().start_server(1);
+  cluster.sandbox().kill_server(2);
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"stored 1 buffered write; not all"});
+  const auto deletes = [&] { return cluster.server_sql(0, "SHOW GLOBAL STATUS LIKE 'Com_delete'"); };
+  const std::string before = deletes();
+  check_status(cluster.looseleaf({"flush", "--timeout", "1"}), 3, {"stored 0 buffered writes; not all"});
+  CHECK(deletes() == before);
+  cluster.sandbox().start_server(2);
+  check_status(cluster.looseleaf({"flush"}), 0, {"stored 0 buffered writes\n"});
+  check_nothing_left(cluster);
+}
+
 TEST_CASE("writes whose commit is in doubt are not buffered, and each is named" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(3);
-  cli::Process put =
-      cluster.stop_at("put.commit:before@1", {"put", "--buffer", "--timeout", "6"}, entity(1) + entity(4) + entity(7));
+  std::vector<std::string> args = {"put", "--buffer", "--timeout", "6"};
+  SUBCASE("without a rejects file") {}
+  SUBCASE("also if the rejects file cannot be written") {
+    args.insert(args.end(), {"--rejects", "/dev/full"});
+  }
+  cli::Process put = cluster.stop_at("put.commit:before@1", args, entity(1) + entity(4) + entity(7));
   cluster.sandbox().kill_server(1);
   check_run(resume(put), 3, "",
             {"error: outcome of the commit is unknown\n", "  id: " + id_of(1) + "\n", "  id: " + id_of(4) + "\n",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/support/expectations.hpp"
+#include "tests/support/failpoints.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -416,9 +417,19 @@ TEST_CASE("put that is interrupted stores what it began and says how it ended") 
     const cli::ProcessResult result = end_by(signal, put);
     CHECK(result.status == 128 + signal);
     CHECK(times("looseleaf: error: ", result.err) == 0);
-    CHECK(lines_of(result.out).size() < 100'000);
+    const std::size_t stored = lines_of(result.out).size();
+    CHECK(stored < 100'000);
+    CHECK(contains(result.err, fmt::format("; the rest of the input was not read: begin at line {}\n", stored + 1)));
     check_printed_is_stored(cluster, result.out);
   }
+}
+
+TEST_CASE("put that is interrupted after it has read all does not say that the rest was not read" * needs_failpoints) {
+  const TestCluster cluster = initialised_alone();
+  cli::Process put = cluster.start({"put"}, entity(0) + "\n", "put.commit:before@0=sleep:2000");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+  const cli::ProcessResult result = end_by(SIGINT, put);
+  check_run(result, 130, id_lines(1), {"looseleaf: stored 1 entity\n"});
 }
 
 }  // namespace

@@ -156,6 +156,41 @@ TEST_CASE("a dead shard is waited for once, not for each batch") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(15));
 }
 
+TEST_CASE("a put does not wait after its commit for a server that has only superfluous rows") {
+  StoreFixture fixture(TestCluster({3, 3, {}}));
+  fixture.create_index(
+      R"({"table": "index_color", "properties": [{"name": "color", "type": "int"}], "shard_on": "color"})");
+  const std::string id = "00000000000000000000000000000003";  // on shard 0
+  REQUIRE(put_one(fixture.datastore, entity(id, R"("color":2)")) == WriteStatus::stored);
+  fixture.cluster.sandbox().kill_server(2);
+  Datastore other = fixture.open();
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(put_one(other, entity(id, R"("color":0)")) == WriteStatus::stored);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+  fixture.cluster.sandbox().start_server(2);
+  CHECK(fixture.findings() == std::vector<std::string>{"stale index_color [2]"});
+  fixture.clean();  // the put has left its cleanup record
+  CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a row in a UNIQUE table is cleared although a server is down that has neither it nor the entity") {
+  StoreFixture fixture(TestCluster({3, 3, {}}));
+  fixture.create_index(index_owner);
+  const std::string id = "00000000000000000000000000000003";  // on shard 0
+  SUBCASE("of an entity that exists") {
+    REQUIRE(put_one(fixture.datastore, entity(id, R"("n":0)")) == WriteStatus::stored);
+  }
+  SUBCASE("of an entity that never came to be") {}
+  fixture.cluster.sql(1, "INSERT INTO index_owner VALUES (4, x'" + id + "')");
+  fixture.cluster.sandbox().kill_server(2);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(put_one(fixture.datastore, entity(id, R"("owner":1)")) == WriteStatus::stored);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  fixture.cluster.sandbox().start_server(2);
+  CHECK(fixture.cluster.sql(1, "SELECT owner FROM index_owner") == "1\n");
+  CHECK(fixture.findings().empty());
+}
+
 TEST_CASE("a row that a crashed put left in a UNIQUE table does not stand in the way of the right one") {
   StoreFixture fixture;
   fixture.create_index(index_owner);

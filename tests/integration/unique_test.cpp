@@ -334,6 +334,22 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   CHECK(store.findings().empty());
 }
 
+// Another put was rejected, or died, while a server was down, and so its row stays.
+TEST_CASE("a superfluous row blocks nobody while a server is down that has neither it nor its entity") {
+  Unique store(TestCluster({4, 4, {}}));
+  SUBCASE("of an entity that never came to be") {}
+  SUBCASE("of an entity that exists") {
+    REQUIRE(store.write_one(1, R"("n":5)") == "stored");
+  }
+  store.cluster.sql(2, fmt::format("INSERT INTO by_n VALUES (6, x'{}')", id_of(1)));
+  store.cluster.sandbox().kill_server(3);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(store.write({{0, R"("n":6)"}, {4, R"("n":8)"}}) == "stored, stored");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  store.cluster.sandbox().start_server(3);
+  CHECK(store.findings().empty());
+}
+
 TEST_CASE_FIXTURE(Unique, "a value kept by a row that a drop which died has left fails its write alone, and at once" *
                               needs_failpoints) {
   REQUIRE(write_one(0, R"("n":1)") == "stored");
@@ -358,8 +374,10 @@ TEST_CASE_FIXTURE(Unique, "a holder whose database belongs to another cluster fa
   other.shards = {Cluster::load(cluster.file()).shards[1]};
   cluster.sql(1, "DROP DATABASE " + cluster.database(1));
   Datastore::open(other, options(std::chrono::seconds(20))).init();
+  const auto begin = std::chrono::steady_clock::now();
   CHECK(write({{0, R"("n":4)"}, {4, R"("n":8)"}}) == "failed, stored");
   CHECK(results[0].error->code() == ErrorCode::wrong_cluster);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));  // it is not retried
 }
 
 TEST_CASE_FIXTURE(Unique,

@@ -101,7 +101,7 @@ reconcile::Selection selection_of(const std::vector<FillTarget>& targets) {
   for (const FillTarget& target : targets) {
     indexes.emplace(target.definition.table, target.generation);
   }
-  return reconcile::Selection(std::move(indexes));
+  return {std::move(indexes)};
 }
 
 std::vector<FillTarget> find_targets(shard::Shards& shards, const BackfillOptions& options, job::Job& job,

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
 constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
-constexpr auto after_a_partial_flush = std::chrono::seconds(5);
+constexpr std::chrono::seconds longest_flush_pause(60);
 constexpr auto between_purges = std::chrono::minutes(1);
 constexpr auto between_heartbeats = std::chrono::seconds(10);
 // This limits the delay of what else is to be done: a pass that follows leaves the rest of many records to the next
@@ -74,6 +74,14 @@ void Cleaner::flush() {
   std::map<std::uint32_t, Error> failures;
   const auto counts = shard::count_buffered(shards_, failures);
   note_buffers(counts, failures);
+  std::set<std::uint32_t> silent;
+  for (const auto& [shard, error] : failures) {
+    silent.insert(shard);
+  }
+  if (std::exchange(silent_, silent) != silent) {  // what was left may be stored now
+    flush_at_ = {};
+    flush_pause_ = after_a_partial_flush;
+  }
   if (counts.empty()) {
     flush_failure_.reset();
   } else if (Clock::now() >= flush_at_) {
@@ -93,8 +101,13 @@ std::optional<Error> Cleaner::flush_now(const shard::BufferCountsByShard& counts
     throw;
   }
   count_flushed(flushed);
-  flush_at_ =
-      Clock::now() + (flushed.left > 0 || !flushed.failures.empty() ? after_a_partial_flush : Clock::duration());
+  const bool partial = flushed.left > 0 || !flushed.failures.empty();
+  if (!partial || flushed.stored > 0) {
+    flush_pause_ = after_a_partial_flush;
+  }
+  if (partial) {  // the next one reads all that is left, perhaps in vain again
+    flush_at_ = Clock::now() + std::exchange(flush_pause_, std::min(2 * flush_pause_, longest_flush_pause));
+  }
   for (const auto& [shard, error] : flushed.failures) {
     if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::frozen &&
         error.code() != ErrorCode::moved) {

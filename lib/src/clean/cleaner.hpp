@@ -6,6 +6,7 @@
 #include <looseleaf/jobs.hpp>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,6 +98,9 @@ class Cleaner {
   std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::optional<Error> flush_failure_;      // of the last flush
   Clock::time_point flush_at_;              // not earlier: what was left then would be left again
+  static constexpr std::chrono::seconds after_a_partial_flush{5};
+  std::chrono::seconds flush_pause_ = after_a_partial_flush;  // after the next partial flush
+  std::set<std::uint32_t> silent_;                            // shards that could not be asked what they have
 };
 
 }  // namespace looseleaf::clean

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "codec/body.hpp"
 #include "flush/buffer_queue.hpp"
@@ -153,13 +155,19 @@ class Flush {
 
   void store_batch() {
     read_bodies();
-    std::map<std::uint32_t, std::vector<shard::BufferedWrite*>> by_server;
+    std::map<std::uint32_t, OnServer> by_server;
     for (shard::BufferedWrite& write : batch_) {
-      by_server[shards_.sessions().connector().server_of(shard_of(write))].push_back(&write);
+      by_server[shards_.sessions().connector().server_of(shard_of(write))].buffered.push_back(&write);
     }
-    for (auto& [_, writes] : by_server) {
+    std::vector<std::function<void()>> tasks;
+    for (auto& [_, on_server] : by_server) {
       job_.checkpoint();
-      store_on_server(writes);
+      encode(on_server);
+      tasks.emplace_back([this, &on_server] { store(on_server.writes); });
+    }
+    base::run_all(tasks);
+    for (const auto& [_, on_server] : by_server) {
+      take_all(on_server);
     }
     batch_.clear();
     ids_.clear();
@@ -196,34 +204,78 @@ class Flush {
     });
   }
 
-  // Stores writes of one server's entities in one transaction.
-  void store_on_server(const std::vector<shard::BufferedWrite*>& buffered) {
-    std::vector<WriteResult> results(buffered.size());
-    std::vector<write::Write> writes;
-    for (std::size_t i = 0; i < buffered.size(); ++i) {
-      results[i].id = buffered[i]->id;
-      if (auto write = write::encode_stored(shards_, buffered[i]->body, results[i])) {
+  // The writes of one server's entities.
+  struct OnServer {
+    std::vector<shard::BufferedWrite*> buffered;
+    std::vector<WriteResult> results;  // of these
+    std::vector<write::Write> writes;  // of those that can be tried, sorted
+  };
+
+  void encode(OnServer& on_server) {
+    load_catalogs(on_server.buffered);
+    on_server.results.resize(on_server.buffered.size());
+    for (std::size_t i = 0; i < on_server.buffered.size(); ++i) {
+      const shard::BufferedWrite& buffered = *on_server.buffered[i];
+      WriteResult& result = on_server.results[i];
+      result.id = buffered.id;
+      if (auto write = write::encode_stored(shards_, buffered.body, result)) {
         write->condition = {WriteCondition::Kind::absent, {}, false};
-        write->buffered = buffered[i];
+        write->buffered = &buffered;
         if (const Error* const known = known_failure(*write)) {
-          results[i].status = WriteStatus::failed;
-          results[i].error = *known;
+          result.status = WriteStatus::failed;
+          result.error = *known;
         } else {
-          writes.push_back(*std::move(write));
+          on_server.writes.push_back(*std::move(write));
         }
       }
     }
-    std::sort(writes.begin(), writes.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-    if (!writes.empty()) {
-      job_.pace(shard::shard_of(writes.front().id, shards_.count()), writes.size());
-      writer_.write_batch(writes, shards_.deadline());
+    std::sort(on_server.writes.begin(), on_server.writes.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    if (!on_server.writes.empty()) {
+      job_.pace(shard_of(*on_server.writes.front().buffered), on_server.writes.size());
     }
-    for (std::size_t i = 0; i < buffered.size(); ++i) {
-      take(*buffered[i], results[i]);
+  }
+
+  // Puts as many into one transaction as may be. Servers do this side by side.
+  void store(const std::vector<write::Write>& writes) {
+    for (std::span<const write::Write> rest(writes); !rest.empty();) {
+      const auto batch = rest.first(size_of_batch(rest));
+      writer_.write_batch(batch, shards_.deadline());
+      rest = rest.subspan(batch.size());
+    }
+  }
+
+  void take_all(const OnServer& on_server) {
+    for (std::size_t i = 0; i < on_server.buffered.size(); ++i) {
+      take(*on_server.buffered[i], on_server.results[i]);
     }
     for (const auto& [shard, error] : std::exchange(failed_now_, {})) {
       failures_[shard].push_back(error);
     }
+  }
+
+  // Without the catalogs it is not known how many rows the writes have. What fails here fails the put, too.
+  void load_catalogs(const std::vector<shard::BufferedWrite*>& buffered) {
+    const base::Deadline deadline = shards_.deadline();
+    for (const shard::BufferedWrite* write : buffered) {
+      try {
+        static_cast<void>(shards_.catalog(shard_of(*write), deadline));
+      } catch (const Error&) {
+        return;
+      }
+    }
+  }
+
+  // Returns how many of the writes one transaction should have.
+  static std::size_t size_of_batch(std::span<const write::Write> writes) {
+    std::size_t size = 1;
+    for (std::size_t rows = writes.front().row_count(); size < writes.size(); ++size) {
+      rows += writes[size].row_count();
+      if (rows > write::batch_rows) {
+        break;
+      }
+    }
+    return size;
   }
 
   void take(const shard::BufferedWrite& write, const WriteResult& result) {
@@ -342,9 +394,12 @@ class Flush {
 
   void settle(std::uint32_t shard) {
     for (std::uint64_t above = 0;;) {
+      std::optional<std::uint64_t> last;
       const std::vector<shard::Receipt> receipts =
           shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
             auto found = shard::list_receipts(database, above, receipts_at_once);
+            last = found.empty() ? std::nullopt : std::optional(found.back().token);
+            std::erase_if(found, [&](const shard::Receipt& receipt) { return waits_for_copy(receipt); });
             if (!found.empty()) {
               // Another process may have committed them just now. Once the copies are deleted, a server that forgot
               // them would have lost the entities.
@@ -352,13 +407,18 @@ class Flush {
             }
             return found;
           });
-      if (receipts.empty()) {
+      if (!last) {
         return;
       }
-      above = receipts.back().token;
+      above = *last;
       job_.checkpoint();
       settle(shard, receipts);
     }
+  }
+
+  // Returns true if a shard that may have a copy does not answer: the receipt stays until it does.
+  [[nodiscard]] bool waits_for_copy(const shard::Receipt& receipt) const {
+    return is_out(receipt.copies.first) || (receipt.copies.second && is_out(*receipt.copies.second));
   }
 
   void settle(std::uint32_t shard, const std::vector<shard::Receipt>& receipts) {

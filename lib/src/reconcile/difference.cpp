@@ -5,7 +5,7 @@ namespace looseleaf::reconcile {
 
 shard::Catalog selected(shard::Catalog catalog, const Selection& only) {
   std::erase_if(catalog.indexes, [&](const shard::CatalogIndex& index) {
-    return only && !only->contains({index.definition.table, index.generation});
+    return only.indexes && !only.indexes->contains({index.definition.table, index.generation});
   });
   return catalog;
 }

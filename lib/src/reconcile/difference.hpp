@@ -14,6 +14,7 @@
 #include "base/stamp.hpp"
 #include "shard/catalog.hpp"
 #include "shard/placed_rows.hpp"
+#include "shard/rows_of_entities.hpp"
 
 namespace looseleaf::reconcile {
 
@@ -37,9 +38,13 @@ struct Difference {
 
 enum class ReconcileMode { examine, repair };
 
-// The tables and generations of the indexes to reconcile; without a value, all of the catalog. The tables of other
-// indexes are not touched, so they may be damaged.
-using Selection = std::optional<std::set<std::pair<std::string, std::uint64_t>>>;
+// Which rows to reconcile; a member without a value selects all.
+struct Selection {
+  // Tables and generations. The tables of other indexes are not touched, so they may be damaged.
+  std::optional<std::set<std::pair<std::string, std::uint64_t>>> indexes = {};
+  // Where the rows are. Servers that have none of these shards, nor the entities, are not needed, so they may be down.
+  shard::IndexShards shards = {};
+};
 
 // Returns the catalog with only these indexes.
 [[nodiscard]] shard::Catalog selected(shard::Catalog catalog, const Selection& only);

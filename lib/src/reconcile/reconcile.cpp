@@ -108,7 +108,7 @@ class Reconciliation {
     }
     catalog_ = std::move(latest);
     const shard::Catalog& catalog = catalog_;
-    const shard::ServerLeases leases = shard::connect_all(shards_, deadline_);
+    const shard::ServerLeases leases = shard::connect_all(shards_, deadline_, only_.shards);
     const shard::Lease entity_lease = shards_.connect(entity_shard_, deadline_);
     return shard::on_shard(shards_, entity_shard_, [&] {
       sql::Transaction transaction(*entity_lease);
@@ -118,7 +118,9 @@ class Reconciliation {
         return false;
       }
       const auto entities = lock_entities(*entity_lease);
-      const Expectation expected = expect(shards_, catalog, entity_shard_, entities);
+      Expectation expected = expect(shards_, catalog, entity_shard_, entities);
+      std::erase_if(expected.rows,
+                    [&](const shard::PlacedRow& row) { return only_.shards && !only_.shards->contains(row.shard); });
       const std::vector<shard::PlacedRow> actual = read_index_rows(leases, catalog);
       Changes changes;
       ReconcileReport report = compare(catalog, expected, actual, changes);
@@ -158,7 +160,7 @@ class Reconciliation {
   [[nodiscard]] std::vector<shard::PlacedRow> read_index_rows(const shard::ServerLeases& leases,
                                                               const shard::Catalog& catalog) const {
     const Step step(steps::reconcile_read_index_rows, entity_shard_);
-    return shard::read_index_rows(shards_, leases, catalog, ids_);
+    return shard::read_index_rows(shards_, leases, catalog, ids_, shard::no_limit, only_.shards);
   }
 
   // The rows that a round deletes and inserts. They are limited, because the fence and the entities are locked
@@ -283,21 +285,6 @@ class Reconciliation {
   bool repaired_some_ = false;
 };
 
-// Deletes the rows of entities that do not call for them, without looking at what is in the way of their own rows.
-void clear(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline,
-           const Selection& only) {
-  std::map<std::uint32_t, std::vector<Uuid>> holders;
-  for (const shard::BlockedRow& row : free) {
-    holders[shard::shard_of(*row.holder, shards.count())].push_back(*row.holder);
-  }
-  for (const auto& [shard, ids] : holders) {
-    shard::in_batches(ids, batch_size, [&, shard = shard](std::span<const Uuid> batch) {
-      const auto report = Reconciliation(shards, shard, batch, ReconcileMode::repair, deadline, only).run();
-      sweep_orphans(shards, shard, report.absent, ReconcileMode::repair, deadline, only);
-    });
-  }
-}
-
 // Reports what is left of one batch as conflicts. In mode repair, what turns out to be none is not reported at all.
 void report_conflicts(shard::Shards& shards, const Reconciliation& done, ReconcileMode mode,
                       const base::Deadline& deadline, ReconcileReport& report) {
@@ -345,7 +332,7 @@ ReconcileReport reconcile_batch(shard::Shards& shards, std::uint32_t entity_shar
     report_conflicts(shards, first, mode, deadline, report);
     return report;
   }
-  clear(shards, free, deadline, only);
+  clear_values(shards, free, deadline, only);
   Reconciliation again(shards, entity_shard, batch, mode, deadline, only);
   static_cast<void>(again.run());
   report_conflicts(shards, again, mode, deadline, report);
@@ -365,10 +352,26 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
   return report;
 }
 
+void clear_values(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline,
+                  Selection only) {
+  std::map<std::uint32_t, std::vector<Uuid>> holders;
+  only.shards.emplace();
+  for (const shard::BlockedRow& row : free) {
+    holders[shard::shard_of(*row.holder, shards.count())].push_back(*row.holder);
+    only.shards->insert(row.wanted.shard);
+  }
+  for (const auto& [shard, ids] : holders) {
+    shard::in_batches(ids, batch_size, [&, shard = shard](std::span<const Uuid> batch) {
+      const auto report = Reconciliation(shards, shard, batch, ReconcileMode::repair, deadline, only).run();
+      sweep_orphans(shards, shard, report.absent, ReconcileMode::repair, deadline, only);
+    });
+  }
+}
+
 ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                           const base::Deadline& deadline) {
-  ReconcileReport report = reconcile(shards, entity_shard, ids, ReconcileMode::repair, deadline);
-  sweep_orphans(shards, entity_shard, report.absent, ReconcileMode::repair, deadline);
+                           const base::Deadline& deadline, const Selection& only) {
+  ReconcileReport report = reconcile(shards, entity_shard, ids, ReconcileMode::repair, deadline, only);
+  sweep_orphans(shards, entity_shard, report.absent, ReconcileMode::repair, deadline, only);
   return report;
 }
 

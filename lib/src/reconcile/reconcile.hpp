@@ -28,7 +28,13 @@ ReconcileReport reconcile(shard::Shards& shards, std::uint32_t entity_shard, std
 
 // Reconciles and sweeps ids of one entity shard, in mode repair.
 ReconcileReport make_right(shard::Shards& shards, std::uint32_t entity_shard, std::span<const Uuid> ids,
-                           const base::Deadline& deadline);
+                           const base::Deadline& deadline, const Selection& only = {});
+
+// Deletes rows of unique indexes whose holders do not call for them, see look_at_holders(), so that others can have the
+// values. It does not look at what is in the way of the holders' own rows. Only the servers of the holders and of these
+// rows must answer.
+void clear_values(shard::Shards& shards, std::span<const shard::BlockedRow> free, const base::Deadline& deadline,
+                  Selection only = {});
 
 constexpr std::size_t reconcile_slice = 50;  // ids
 

@@ -29,7 +29,7 @@ shard::ServerLeases connect_to_rows(shard::Shards& shards, const std::map<std::u
       }
     }
   }
-  leases.connect_all(needed, deadline, shard::Purpose::index_writes);
+  leases.connect_all_once(needed, deadline, shard::Purpose::index_writes);
   return leases;
 }
 

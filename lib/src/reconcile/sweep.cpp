@@ -63,8 +63,8 @@ class SweepRound {
     const std::vector<Uuid> absent = absent_entities(entity_shard_, entity_database, ids);
     catalog_ = selected(shard::load_catalog(entity_database), only_);
     const bool repairs = mode_ == ReconcileMode::repair;
-    const std::vector<shard::PlacedRow> rows =
-        shard::read_index_rows(shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit);
+    const std::vector<shard::PlacedRow> rows = shard::read_index_rows(
+        shards_, leases_, catalog_, absent, repairs ? max_orphans + 1 : shard::no_limit, only_.shards);
     more_ = repairs && rows.size() > max_orphans;
     orphans_.clear();
     shard::RowsByShard deletes;
@@ -110,7 +110,7 @@ std::vector<Difference> sweep_orphans(shard::Shards& shards, std::uint32_t entit
                                       const std::function<void()>& between) {
   std::vector<Difference> orphans;
   shard::in_batches(ids, batch_size, [&](std::span<const Uuid> batch) {
-    shard::ServerLeases leases = shard::connect_all(shards, deadline);
+    shard::ServerLeases leases = shard::connect_all(shards, deadline, only.shards);
     base::Deadline round_deadline = deadline;  // each later round, which deletes what others left, has its own
     while (true) {
       SweepRound round(shards, leases, entity_shard, mode, only);

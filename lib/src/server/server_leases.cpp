@@ -20,6 +20,25 @@ void ServerLeases::connect_all(const std::set<std::uint32_t>& shards, const base
   }
 }
 
+void ServerLeases::connect_all_once(const std::set<std::uint32_t>& shards, const base::Deadline& deadline,
+                                    Purpose purpose) {
+  constexpr std::chrono::milliseconds longest_if_failing(1000);
+  sessions_.open_ahead(shards, purpose);
+  for (const auto& group : by_server(shards)) {
+    const std::uint32_t first = group.front();
+    const auto since = Health::Clock::now();
+    try {
+      connect_once(group, purpose,
+                   sessions_.is_failing(first) ? std::min(deadline.left(), longest_if_failing) : deadline.left());
+    } catch (const sql::ServerError& error) {
+      if (!is_connected(first) && error.retryable()) {
+        sessions_.note_failure(first, since, error);
+      }
+      throw;
+    }
+  }
+}
+
 std::optional<std::uint32_t> ServerLeases::try_all(const std::set<std::uint32_t>& shards,
                                                    const base::Deadline& deadline, Purpose purpose) {
   for (const auto& group : by_server(shards)) {

@@ -14,12 +14,16 @@ namespace {
 
 constexpr std::size_t most_rows = 10'000;  // of one index on one shard, if held for several entities at once
 
+std::set<std::uint32_t> these_or_all(const Shards& shards, const IndexShards& on) {
+  const auto all = all_shards(shards);
+  return on ? *on : std::set(all.begin(), all.end());
+}
+
 }  // namespace
 
-ServerLeases connect_all(Shards& shards, const base::Deadline& deadline) {
+ServerLeases connect_all(Shards& shards, const base::Deadline& deadline, const IndexShards& on) {
   ServerLeases leases(shards.sessions());
-  const auto all = all_shards(shards);
-  leases.connect_all({all.begin(), all.end()}, deadline, Purpose::index_writes);
+  leases.connect_all(these_or_all(shards, on), deadline, Purpose::index_writes);
   return leases;
 }
 
@@ -31,7 +35,7 @@ void require_few(std::size_t rows, std::size_t entities) {
 }
 
 std::vector<PlacedRow> read_index_rows(Shards& shards, const ServerLeases& leases, const Catalog& catalog,
-                                       std::span<const Uuid> ids, std::size_t most) {
+                                       std::span<const Uuid> ids, std::size_t most, const IndexShards& on) {
   const bool all_of_several = most == no_limit && ids.size() > 1;  // these may be too many rows to hold
   std::vector<std::vector<PlacedRow>> found(shards.count());
   const auto read = [&](std::uint32_t shard) {
@@ -49,8 +53,7 @@ std::vector<PlacedRow> read_index_rows(Shards& shards, const ServerLeases& lease
     }
   };
   std::vector<std::function<void()>> tasks;
-  const auto all = all_shards(shards);
-  for (auto& group : leases.by_server({all.begin(), all.end()})) {
+  for (auto& group : leases.by_server(these_or_all(shards, on))) {
     tasks.emplace_back([&, group = std::move(group)] {
       for (const std::uint32_t shard : group) {
         on_shard(shards, shard, [&] { read(shard); });

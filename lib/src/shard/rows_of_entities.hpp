@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -13,8 +16,11 @@
 
 namespace looseleaf::shard {
 
-// Returns sessions for index rows that serve every shard.
-[[nodiscard]] ServerLeases connect_all(Shards& shards, const base::Deadline& deadline);
+// Shards that have index rows; without a value, all.
+using IndexShards = std::optional<std::set<std::uint32_t>>;
+
+// Returns sessions for index rows that serve these shards.
+[[nodiscard]] ServerLeases connect_all(Shards& shards, const base::Deadline& deadline, const IndexShards& on = {});
 
 // Several entities together have, or call for, more rows than should be held at once, or their bodies are too large for
 // that; see in_batches().
@@ -40,9 +46,10 @@ void in_batches(std::span<const Uuid> ids, std::size_t size, const Work& work) {
   }
 }
 
-// Returns the sorted rows of these entities in every maintained index on every shard. It reads at most `most` rows of
+// Returns the sorted rows of these entities in every maintained index on these shards. It reads at most `most` rows of
 // each index table. Without that limit, it throws TooManyRows if several entities have too many rows to hold at once.
 [[nodiscard]] std::vector<PlacedRow> read_index_rows(Shards& shards, const ServerLeases& leases, const Catalog& catalog,
-                                                     std::span<const Uuid> ids, std::size_t most = no_limit);
+                                                     std::span<const Uuid> ids, std::size_t most = no_limit,
+                                                     const IndexShards& on = {});
 
 }  // namespace looseleaf::shard

@@ -47,7 +47,7 @@ class Verification {
     }
     indexes_ = verifiable_indexes(shards_, options_, job_, as_part_, findings_);
     for (const shard::CatalogIndex& index : indexes_) {
-      verified_->emplace(index.definition.table, index.generation);
+      verified_.indexes->emplace(index.definition.table, index.generation);
       report_.verified.push_back(index.definition.table);
     }
     if (options_.definitions_only) {
@@ -316,7 +316,7 @@ class Verification {
   job::Job& job_;
   const AsPart& as_part_;
   std::vector<shard::CatalogIndex> indexes_;
-  reconcile::Selection verified_{std::in_place};        // tables and generations of `indexes_`
+  reconcile::Selection verified_{std::set<std::pair<std::string, std::uint64_t>>()};  // `indexes_`
   std::set<Uuid> suspects_;                             // wait for a look under their locks
   std::map<reconcile::Difference, Standing> standing_;  // may be there only for a moment
   std::set<reconcile::Difference> confirmed_;           // not reported yet

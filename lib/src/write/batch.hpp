@@ -16,6 +16,8 @@
 
 namespace looseleaf::write {
 
+inline constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, unless a single write has more
+
 // The expected rows of an entity under one catalog.
 struct ExpectedRows {
   std::uint64_t epoch = 0;  // epoch of the catalog
@@ -44,6 +46,8 @@ struct Write {
   std::optional<Uuid>* holder = nullptr;  // if given: which entity's unique values kept this one from being stored
 
   [[nodiscard]] bool has_condition() const { return condition.kind != WriteCondition::Kind::none; }
+  // Returns how many rows the write counts for in batch_rows.
+  [[nodiscard]] std::size_t row_count() const { return expected ? expected->rows.size() : 1; }
 };
 
 // One write on its way.

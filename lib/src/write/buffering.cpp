@@ -69,6 +69,7 @@ class Buffering {
     } catch (const Error& error) {
       note(error);
     }
+    one_may_lack_ = failed > 0;
     return commits > failed ? Copied::yes : failed > 0 ? Copied::unknown : Copied::no;
   }
 
@@ -212,7 +213,9 @@ class Buffering {
     std::copy_if(down.context().begin(), down.context().end(), std::back_inserter(context),
                  [](const auto& fact) { return fact.first == "server"; });
     context.emplace_back("reason", down.what());
-    if (!buffered_.front().copies.second) {
+    if (one_may_lack_) {
+      context.emplace_back("copies", "at least one of each, because a server did not answer its COMMIT");
+    } else if (!buffered_.front().copies.second) {
       context.emplace_back("copies", refused_by_.empty() ? "one of each, because no further server answers"
                                                          : "one of each, because no further server takes them");
     }
@@ -254,6 +257,7 @@ class Buffering {
   std::vector<shard::BufferedWrite> buffered_;
   std::optional<Error> failure_;        // the last one of another server
   bool again_ = false;                  // the last attempt may be repeated
+  bool one_may_lack_ = false;           // a COMMIT of the last attempt failed, so only one server may have copies
   std::set<std::uint32_t> refused_by_;  // servers that answer, but could not take the copies
 };
 

@@ -22,8 +22,7 @@ constexpr std::size_t window_bytes = 8 * 1024 * 1024;  // of text in flight, unl
 constexpr std::size_t batch_writes = 2000;             // in one transaction
 // The compressed bodies in one transaction, unless a single body is larger.
 constexpr std::size_t batch_bytes = 1024 * 1024;
-constexpr std::size_t row_cost = 160;       // bytes of the window that one expected index row uses
-constexpr std::size_t batch_rows = 10'000;  // index rows in one transaction, unless a single write has more
+constexpr std::size_t row_cost = 160;  // bytes of the window that one expected index row uses
 // A limit for text and rows together. The number of rows is known only after a text is encoded, so the encoders stop
 // while more than this is in flight.
 constexpr std::size_t crowded_bytes = 2 * window_bytes;
@@ -335,7 +334,7 @@ std::vector<Pipeline::Slot*> Pipeline::take_batch(std::deque<Slot*>& queue) cons
       }
     }
     bytes += slot->write.body ? slot->write.body->size() : 0;
-    rows += slot->write.expected ? slot->write.expected->rows.size() : 1;
+    rows += slot->write.row_count();
     if (batch.size() == batch_writes || (!batch.empty() && (bytes > batch_bytes || rows > batch_rows))) {
       break;
     }

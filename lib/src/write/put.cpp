@@ -186,7 +186,6 @@ class BatchWriter {
         resolve(shards_, *batch.catalog, done.written, resolve_until_);
         break;
       case Ending::blocked:
-        // Their rows may be inserted although they may still be rejected.
         note_tried(done.written, done.blocked);
         clear_the_way(*batch.catalog, done.blocked);
         break;
@@ -196,24 +195,15 @@ class BatchWriter {
     }
   }
 
-  // A row that was blocked was not inserted.
-  static void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked) {
-    std::map<const Item*, std::size_t> not_inserted;
-    for (const BlockedWrite& write : blocked) {
-      ++not_inserted[write.item];
-    }
-    for (Item* item : written) {
-      item->tried = item->tried || not_inserted[item] < item->rows.size();
-    }
-  }
-
   // Deals with what keeps rows from being inserted: other rows of the same entities, and rows of other entities.
   void clear_the_way(const shard::Catalog& catalog, const std::vector<BlockedWrite>& blocked) {
     Items own;
+    std::set<std::uint32_t> own_on;
     std::map<std::uint32_t, std::vector<BlockedWrite>> by_holder;  // by the holder's shard
     for (const BlockedWrite& write : blocked) {
       if (!write.row.holder) {
         own.push_back(write.item);
+        own_on.insert(write.row.wanted.shard);
         continue;
       }
       const auto other = std::find_if(items_->begin(), items_->end(),
@@ -228,7 +218,7 @@ class BatchWriter {
       reject_or_wait(catalog, writes);
     }
     if (!own.empty()) {
-      write::clear_the_way(shards_, own, deadline_);
+      write::clear_the_way(shards_, own, own_on, deadline_);
       one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
     }
   }
@@ -250,7 +240,7 @@ class BatchWriter {
       give_up_what_stays(catalog, left);
     } catch (const Error& error) {
       failure = error;
-      again = is_worth_a_retry(error) || !shards_.sessions().has_given_up(holder_shard);
+      again = is_worth_a_retry(error) || is_down_for_a_moment(error, holder_shard);
     }
     for (const BlockedWrite& write : left) {
       if (!write.item->decided) {
@@ -260,6 +250,13 @@ class BatchWriter {
         put_off(*write.item, with_place, again);
       }
     }
+  }
+
+  // Returns true if the shard's server fails, has no session free because of that, and was not given up yet.
+  [[nodiscard]] bool is_down_for_a_moment(const Error& error, std::uint32_t shard) const {
+    const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
+    return server != nullptr && server->error_class() == sql::ErrorClass::unreachable &&
+           !shards_.sessions().has_given_up(shard);
   }
 
   // Returns true if the row in the way was removed for the first time.

@@ -30,10 +30,10 @@ std::chrono::milliseconds time_to_tidy(const base::Deadline& deadline) {
 }
 
 void clear_the_way_on(shard::Shards& shards, std::uint32_t shard, const Items& blocked,
-                      const base::Deadline& deadline) {
+                      const reconcile::Selection& only, const base::Deadline& deadline) {
   reconcile::ReconcileReport report;
   try {
-    report = reconcile::make_right(shards, shard, ids_of(blocked), deadline);
+    report = reconcile::make_right(shards, shard, ids_of(blocked), deadline, only);
   } catch (const Error& error) {
     fail(blocked, error);
     return;
@@ -163,6 +163,8 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   Items touched;
   std::copy_if(items.begin(), items.end(), std::back_inserter(touched),
                [](const Item* item) { return item->reconcile; });
+  const auto all = shard::all_shards(shards);
+  const std::set<std::uint32_t> everywhere(all.begin(), all.end());
   const base::Deadline tidying(time_to_tidy(deadline));
   const auto warn = [&](const Error::Context& context) {
     shards.warnings().give(
@@ -177,6 +179,8 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
     }
     const Step step(steps::put_reconcile, shard);
     try {
+      // The rows may be anywhere. The put waits for no server after its commit: the record stays for `clean`.
+      shard::ServerLeases(shards.sessions()).connect_all_once(everywhere, tidying, shard::Purpose::index_writes);
       static_cast<void>(reconcile::make_right(shards, shard, ids_of(of_shard), tidying));
       delete_records(shards, shard, of_shard, tidying);
     } catch (const std::exception& error) {
@@ -189,9 +193,10 @@ void reconcile_touched(shard::Shards& shards, const Items& items, const base::De
   }
 }
 
-void clear_the_way(shard::Shards& shards, const Items& blocked, const base::Deadline& deadline) {
+void clear_the_way(shard::Shards& shards, const Items& blocked, const std::set<std::uint32_t>& on,
+                   const base::Deadline& deadline) {
   for (const auto& [shard, of_shard] : by_shard(blocked)) {
-    clear_the_way_on(shards, shard, of_shard, deadline);
+    clear_the_way_on(shards, shard, of_shard, {.shards = on}, deadline);
   }
 }
 

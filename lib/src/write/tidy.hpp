@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "base/deadline.hpp"
 #include "shard/catalog.hpp"
@@ -18,13 +19,14 @@ void delete_old_rows(shard::Shards& shards, const shard::Catalog& catalog,
                      const std::map<std::uint32_t, std::uint64_t>& epochs, const Items& items,
                      const base::Deadline& deadline);
 
-// put.reconcile: reconciles the items that are marked for it, and deletes their cleanup records. A failure here does
-// not change the outcomes: stored entities stay stored, a warning is given, and `clean --full` makes the same repairs
-// later.
+// put.reconcile: reconciles the items that are marked for it, and deletes their cleanup records, unless a server does
+// not answer at once. A failure here does not change the outcomes: stored entities stay stored, a warning is given, and
+// `clean --full` makes the same repairs later.
 void reconcile_touched(shard::Shards& shards, const Items& items, const base::Deadline& deadline);
 
-// Deletes conflicting rows that crashed puts left, which only reconcile may do. An item that reconcile cannot help
-// fails, but the rest of the batch is still stored.
-void clear_the_way(shard::Shards& shards, const Items& blocked, const base::Deadline& deadline);
+// Deletes conflicting rows that crashed puts left on these shards, which only reconcile may do. An item that reconcile
+// cannot help fails, but the rest of the batch is still stored.
+void clear_the_way(shard::Shards& shards, const Items& blocked, const std::set<std::uint32_t>& on,
+                   const base::Deadline& deadline);
 
 }  // namespace looseleaf::write

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -122,6 +123,16 @@ std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const It
   return result;
 }
 
+void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked) {
+  std::map<const Item*, std::size_t> not_inserted;
+  for (const BlockedWrite& write : blocked) {
+    ++not_inserted[write.item];
+  }
+  for (Item* item : written) {
+    item->tried = item->tried || not_inserted[item] < item->rows.size();
+  }
+}
+
 Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked) {
   for (const auto& [key, value] : where(catalog, blocked)) {
     error.with(key, value);
@@ -172,13 +183,7 @@ void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::
            Error(ErrorCode::corrupt, "the entity that has the same values in a unique index cannot be read",
                  where(catalog, write), "delete that entity first, or put it again"));
   });
-  std::vector<Uuid> holders;
-  for (const shard::BlockedRow& row : held.free) {
-    holders.push_back(*row.holder);
-  }
-  if (!holders.empty()) {
-    reconcile::make_right(shards, shard::shard_of(holders.front(), shards.count()), holders, deadline);
-  }
+  reconcile::clear_values(shards, held.free, deadline);
 }
 
 std::optional<Error> why_row_stays(shard::Shards& shards, const shard::Catalog& catalog, const BlockedWrite& blocked,

@@ -36,6 +36,9 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 [[nodiscard]] std::vector<BlockedWrite> blocked_writes(const shard::Catalog& catalog, const Items& written,
                                                        const std::vector<shard::BlockedRow>& blocked);
 
+// Notes which writes may have rows in the tables although they may still be rejected.
+void note_tried(const Items& written, const std::vector<BlockedWrite>& blocked);
+
 // Adds to an error which values of the write are taken, and by whom.
 [[nodiscard]] Error with_holder(Error error, const shard::Catalog& catalog, const BlockedWrite& blocked);
 
@@ -49,8 +52,8 @@ void note_kept(const shard::Catalog& catalog, const std::vector<shard::PlacedRow
 [[nodiscard]] bool share_values(const shard::Catalog& catalog, const model::ParsedEntity& one,
                                 const model::ParsedEntity& other);
 
-// Looks at the entities that have the values. Rejects the writes if these call for them, and otherwise makes their rows
-// right, so that the writes can be tried again. No session may be on loan. Throws an Error if the holders' shard, which
+// Looks at the entities that have the values. Rejects the writes if these call for them, and otherwise deletes their
+// rows, so that the writes can be tried again. No session may be on loan. Throws an Error if the holders' shard, which
 // must be one for all, cannot be asked.
 void reject_or_clear(shard::Shards& shards, const shard::Catalog& catalog, std::span<const BlockedWrite> blocked,
                      const base::Deadline& deadline);
