@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <sstream>
 #include <thread>
@@ -119,6 +120,25 @@ TEST_CASE_FIXTURE(Replaced, "explain names the indexes that there are now") {
 TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but those that hold its rows and entities") {
   CHECK(selects_of_query(0) == 0);
   CHECK(selects_of_query(1) == 2);  // its rows, together with its state, and the entities
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no table longer than for a dead server") {
+  create_index(by_age);
+  REQUIRE(put_one(datastore, entity) == WriteStatus::stored);
+  Options options;
+  options.connect_timeout = std::chrono::seconds(1);
+  options.timeout = std::chrono::seconds(20);
+  const Datastore store = Datastore::open(Cluster::load(cluster.file()), options);
+  Query query;
+  query.index = "index_user";
+  query.partial = true;
+  const std::jthread holder([&] { cluster.sql(1, "LOCK TABLES index_user WRITE; DO SLEEP(6); UNLOCK TABLES"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto begin = std::chrono::steady_clock::now();
+  const QueryReport report = store.query(query, [](const Entity&) { return true; });
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
+  REQUIRE(report.unavailable.size() == 1);
+  CHECK(report.unavailable.front().first == 1);
 }
 
 TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {

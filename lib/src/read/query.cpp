@@ -37,7 +37,8 @@ Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
   shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
     try {
-      shard::with_group(shards, group, shards.deadline(), shard::Purpose::fail_fast, [](shard::Lease&) {});
+      shard::with_group(shards, group, shards.deadline(shard::Purpose::fail_fast), shard::Purpose::fail_fast,
+                        [](shard::Lease&) {});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) {
         throw;

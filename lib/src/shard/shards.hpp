@@ -1,6 +1,7 @@
 // The shards of one cluster: connections whose identity was checked, and the cached catalogs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -44,8 +45,13 @@ class Shards {
   [[nodiscard]] const Options& options() const { return options_; }
   // Throws Error(usage) if there is no shard of this number.
   void require_shard(std::uint32_t shard) const;
-  // Returns the deadline of an operation that starts now.
-  [[nodiscard]] base::Deadline deadline() const { return base::Deadline(sessions_.connector().timeout()); }
+  // Returns the deadline of an operation that starts now. One that can answer without a shard waits no longer for it
+  // than for a server that accepts no connection and then hangs.
+  [[nodiscard]] base::Deadline deadline(Purpose purpose = Purpose::general) const {
+    const server::Connector& connector = sessions_.connector();
+    return base::Deadline(purpose == Purpose::fail_fast ? std::min(connector.timeout(), 2 * connector.connect_timeout())
+                                                        : connector.timeout());
+  }
   // Returns context that identifies the shard in an error.
   [[nodiscard]] Error::Context where(std::uint32_t shard) const { return server::shard_context(cluster_, shard); }
 
