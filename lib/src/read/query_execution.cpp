@@ -187,7 +187,9 @@ void QueryExecution::read_more() {
       low.push_back(stream.shard());
     }
   }
-  const std::size_t most = share_of(ShardRows::largest_chunk, low.size());
+  // If few shards are low, they give more. But that adds up: each of many shards may be the only low one once.
+  const std::size_t most =
+      std::min(share_of(ShardRows::largest_chunk, low.size()), std::max(ShardRows::first_chunk, 4 * share));
   const base::Deadline deadline = shards_.deadline(purpose_of(query_));
   for_groups(
       low,

@@ -41,9 +41,9 @@ class ShardRows {
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
-  // Returns true if less than half of its share of a chunk is left, so that it is worth reading more along with other
+  // Returns true if at most half of its share of a chunk is left, so that it is worth reading more along with other
   // shards.
-  [[nodiscard]] bool is_low(std::size_t share) const { return rows_.size() < chunk(share) / 2 && !ended_; }
+  [[nodiscard]] bool is_low(std::size_t share) const { return rows_.size() <= chunk(share) / 2 && !ended_; }
   [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
   shard::IndexEntry take();
 
