@@ -4,11 +4,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <thread>
 
+#include "cli/files/descriptor.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/sockets.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -78,6 +81,34 @@ struct Replaced : StoreFixture {
   Datastore other;
 };
 
+// The servers under so many names that each shard seems to have one of its own, which are too many to open sessions on
+// all of them ahead. That of shard 0 accepts connections, and is silent.
+struct ManyServers : StoreFixture {
+  ManyServers() : StoreFixture(9), silent(listen_at(cluster.directory().path() + "/0")) {
+    create_index(by_user);
+    REQUIRE(put_one(datastore, entity) == WriteStatus::stored);
+    Cluster seen = Cluster::load(cluster.file());
+    for (std::uint32_t shard = 0; shard < seen.shards.size(); ++shard) {
+      const std::string name = fmt::format("{}/{}", cluster.directory().path(), shard);
+      if (shard > 0) {
+        std::filesystem::create_symlink(cluster.socket(shard), name);
+      }
+      seen.shards[shard].address.socket = name;
+    }
+    datastore = Datastore::open(seen, options(std::chrono::seconds(20)));
+  }
+
+  // Fails if the work takes as long as a timeout of the silent server, which is 5 s.
+  template <typename Work>
+  static void check_does_not_wait(const Work& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
+  }
+
+  cli::Descriptor silent;
+};
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Replaced, "an index that another process dropped and created anew is queried by its new definition") {
@@ -139,6 +170,14 @@ TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no tab
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
   REQUIRE(report.unavailable.size() == 1);
   CHECK(report.unavailable.front().first == 1);
+}
+
+TEST_CASE_FIXTURE(ManyServers, "the first query of a process does not wait for a server that it does not need") {
+  check_does_not_wait([&] { CHECK(query("index_user", of_user) == std::vector<std::string>{id}); });
+}
+
+TEST_CASE_FIXTURE(ManyServers, "the first put of a process does not wait for a server that it does not need") {
+  check_does_not_wait([&] { CHECK(put_one(datastore, entity) == WriteStatus::stored); });
 }
 
 TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {

@@ -119,7 +119,7 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
 Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   return until_it_answers(shard, deadline, purpose, [&](std::chrono::milliseconds left) {
     const bool in_vain = purpose == Purpose::fail_fast && health_of(shard).failing_for(patience(purpose));
-    return attempt(shard, purpose, deadline, left, in_vain ? Again::unless_it_just_failed : Again::yes);
+    return attempt(shard, purpose, deadline, {left, left}, in_vain ? Again::unless_it_just_failed : Again::yes);
   });
 }
 
@@ -201,16 +201,21 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
   const auto longest = left.value_or(connector_.timeout());
-  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed);
+  return attempt(shard, purpose, base::Deadline(longest), {longest, longest}, Again::unless_it_just_failed);
+}
+
+Lease Sessions::connect_soon(std::uint32_t shard, Purpose purpose) {
+  const auto longest = connector_.timeout();
+  return attempt(shard, purpose, base::Deadline(longest), {longest_ahead, longest}, Again::unless_it_just_failed);
 }
 
 Lease Sessions::connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait) {
   const auto longest = connector_.timeout();
-  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed, wait);
+  return attempt(shard, purpose, base::Deadline(longest), {longest, longest}, Again::unless_it_just_failed, wait);
 }
 
 Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
-                        std::chrono::milliseconds longest, Again again, std::chrono::milliseconds wait) {
+                        const Connector::Limits& limits, Again again, std::chrono::milliseconds wait) {
   const auto refuse_given_up = [&] {
     if (const auto refusal = health_of(shard).refusal()) {
       throw sql::ServerError(*refusal);
@@ -231,9 +236,10 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
         failure && (again == Again::unless_it_just_failed || failure->refuses_login())) {
       throw sql::ServerError(*failure);
     }
-    const auto time = std::min(longest, deadline.left());
+    const std::chrono::milliseconds left = deadline.left();
     try {
-      return open(shard, std::move(place), generation, {time, time});
+      return open(shard, std::move(place), generation,
+                  {std::min(limits.connect, left), std::min(limits.statement, left)});
     } catch (const sql::ServerError& error) {
       if (error.retryable() || error.refuses_login()) {
         health_of(shard).attempt_failed(error);
