@@ -180,6 +180,17 @@ TEST_CASE_FIXTURE(ManyServers, "the first put of a process does not wait for a s
   check_does_not_wait([&] { CHECK(put_one(datastore, entity) == WriteStatus::stored); });
 }
 
+TEST_CASE_FIXTURE(Replaced, "a process with a timeout of a second keeps its sessions") {
+  const Datastore store = open(std::chrono::seconds(1));
+  const auto get = [&] { CHECK(store.get({Uuid::parse(id).value()}).size() == 1); };
+  get();
+  const std::uint64_t before = cluster.status(1, "Connections"), asking = cluster.status(1, "Connections") - before;
+  for (int time = 0; time < 5; ++time) {
+    get();
+  }
+  CHECK(cluster.status(1, "Connections") - before == 2 * asking);
+}
+
 TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {
   for (const char* state : {"building", "dropping", "dropped"}) {
     cluster.sql(1, fmt::format("UPDATE looseleaf_index SET state = '{}'", state));

@@ -250,9 +250,6 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
 }
 
 void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose) {
-  if (connector_.timeout() < connector_.longest_statement(purpose)) {
-    return;  // the operation will open sessions that end with it
-  }
   std::vector<std::function<void()>> tasks;
   std::set<std::uint32_t> servers;
   for (const std::uint32_t shard : shards) {
@@ -283,9 +280,12 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
 Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits) {
   const auto leave = [&] { const Place left = std::move(place); };
   const Purpose purpose = place.purpose();
+  const auto timeout = connector_.timeout();
+  const bool keep = limits.statement >= std::min(connector_.longest_statement(purpose), timeout / 2);
   std::unique_ptr<sql::Connection> connection;
   try {
-    connection = connector_.open(shard, purpose, true, limits, first_query_({&shard, 1}));
+    connection = connector_.open(shard, purpose, true, {limits.connect, keep ? timeout : limits.statement},
+                                 first_query_({&shard, 1}));
   } catch (const sql::ServerError& error) {
     if (error.number() == er_bad_db) {
       leave();
@@ -300,7 +300,6 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
   }
   check_({&shard, 1}, rows);
   health_of(shard).answered();
-  const bool keep = limits.statement >= connector_.longest_statement(purpose);
   return {this, shard,     std::move(place), {std::move(connection), {shard}}, cluster_.shards[shard].database,
           keep, generation};
 }

@@ -132,7 +132,9 @@ class Sessions {
   [[nodiscard]] Lease attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
                               const Connector::Limits& limits, Again again,
                               std::chrono::milliseconds wait = std::chrono::milliseconds::max());
-  // Opens a session for the place, and checks it.
+  // Opens a session for the place, and checks it. If a statement may take half of the timeout here, or the longest time
+  // that one may ever take, the session is kept, and its statements may take that longest time: so one may outlast its
+  // operation by as much. Otherwise the session's statements end in time, and it ends with its loan.
   [[nodiscard]] Lease open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits);
   // `attempt` receives the time that it may take.
   template <typename Try>
