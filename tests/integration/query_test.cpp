@@ -153,6 +153,34 @@ TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but thos
   CHECK(selects_of_query(1) == 2);  // its rows, together with its state, and the entities
 }
 
+TEST_CASE_FIXTURE(StoreFixture,
+                  "an index in whose order a query goes across many values can be created anew beside it") {
+  constexpr const char* by_three =
+      R"({"table": "index_user", "properties": [{"name": "user", "type": "uuid"}, {"name": "age", "type": "int"},
+                                                {"name": "name", "type": "string"}]})";
+  create_index(by_three);
+  REQUIRE(put_one(datastore, fmt::format(R"({{"id": "{}", "user": "{}", "age": 7, "name": "a"}})", id, user)) ==
+          WriteStatus::stored);
+  Query query;
+  query.index = "index_user";
+  query.order_by = "age";
+  query.limit = 100;
+  for (std::uint64_t number = 0x20; number < 0x30; ++number) {
+    query.conditions.push_back({"user", Operator::equal, fmt::format("{:032x}", number)});
+  }
+  REQUIRE(page(query).ids == std::vector<std::string>{id});
+  Datastore other = open();
+  other.drop_index("index_user");
+  CHECK(std::string(error_of([&] { return page(query); }).what()) == "no such index");
+  create_index(by_three);
+  backfill();
+  REQUIRE(page(query).ids == std::vector<std::string>{id});
+  other.drop_index("index_user");
+  other.create_indexes({IndexDefinition::parse(by_user_and_age, "test")});
+  backfill();
+  CHECK(page(query).ids == std::vector<std::string>{id});
+}
+
 TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no table longer than for a dead server") {
   create_index(by_age);
   REQUIRE(put_one(datastore, entity) == WriteStatus::stored);

@@ -140,6 +140,10 @@ class RowReader {
   void in_statements(
       shard::Lease& lease, std::span<const Select> selects, std::size_t most_tables,
       const std::function<void(const sql::Statement& statement, std::span<const std::uint32_t> shards)>& run) const;
+  // Returns what a statement finds in the index tables of these shards. If it fails because one shard has another index
+  // by now, says so.
+  [[nodiscard]] sql::Result ask_tables(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                                       const std::function<sql::Result()>& select) const;
   // Returns what the statement finds on these shards, if the index is ready there.
   [[nodiscard]] sql::Result select(shard::Lease& lease, std::span<const std::uint32_t> shards,
                                    const std::function<sql::Result()>& select) const;
