@@ -325,6 +325,28 @@ TEST_CASE("index rows are read in their order up to the limit, whatever columns 
   }
 }
 
+TEST_CASE_FIXTURE(StoreFixture,
+                  "a query for tens of thousands of values looks them up, and does not read the whole index") {
+  create_index(by_age);
+  const std::string digits =
+      "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION "
+      "SELECT 7 UNION SELECT 8 UNION SELECT 9)";
+  cluster.sql(0,
+              fmt::format("INSERT INTO index_user SELECT n, UNHEX(LPAD(HEX(n), 32, '0')) FROM (SELECT a.d + 10 * b.d + "
+                          "100 * c.d + 1000 * d.d + 10000 * e.d + 100000 * f.d n FROM {0} a JOIN {0} b JOIN {0} c "
+                          "JOIN {0} d JOIN {0} e JOIN {0} f WHERE f.d < 8) t; "
+                          "ANALYZE TABLE index_user",
+                          digits));
+  Query query;
+  query.index = "index_user";
+  for (int value = 0; value < 40'000; ++value) {
+    query.conditions.push_back({"age", Operator::equal, std::to_string(1'000'000 + value)});
+  }
+  const std::uint64_t before = cluster.status(0, "Handler_read_next");
+  CHECK(page(query).ids.empty());
+  CHECK(cluster.status(0, "Handler_read_next") - before < 100'000);
+}
+
 // Up to 99 rows of one value come from the server in no order, and more in order.
 TEST_CASE("entities with one value come in the order of their ids, however many they are, and by pages too") {
   StoreFixture store(2);
