@@ -383,8 +383,9 @@ void Sessions::connection_broke(std::uint32_t shard) {
 }
 
 void Sessions::give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation) {
-  health_of(shard).answered();
-  pool_of(shard).give_back(purpose, std::move(session), pool_generation);
+  if (pool_of(shard).give_back(purpose, std::move(session), pool_generation)) {
+    health_of(shard).answered();  // a session from before the server failed says nothing
+  }
 }
 
 }  // namespace looseleaf::server
