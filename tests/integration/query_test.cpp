@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 #include <thread>
 
+#include "cli/files/descriptor.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/sockets.hpp"
 #include "tests/support/store_fixture.hpp"
 
 namespace looseleaf::test {
@@ -77,6 +81,34 @@ struct Replaced : StoreFixture {
   Datastore other;
 };
 
+// The servers under so many names that each shard seems to have one of its own, which are too many to open sessions on
+// all of them ahead. That of shard 0 accepts connections, and is silent.
+struct ManyServers : StoreFixture {
+  ManyServers() : StoreFixture(9), silent(listen_at(cluster.directory().path() + "/0")) {
+    create_index(by_user);
+    REQUIRE(put_one(datastore, entity) == WriteStatus::stored);
+    Cluster seen = Cluster::load(cluster.file());
+    for (std::uint32_t shard = 0; shard < seen.shards.size(); ++shard) {
+      const std::string name = fmt::format("{}/{}", cluster.directory().path(), shard);
+      if (shard > 0) {
+        std::filesystem::create_symlink(cluster.socket(shard), name);
+      }
+      seen.shards[shard].address.socket = name;
+    }
+    datastore = Datastore::open(seen, options(std::chrono::seconds(20)));
+  }
+
+  // Fails if the work takes as long as a timeout of the silent server, which is 5 s.
+  template <typename Work>
+  static void check_does_not_wait(const Work& work) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
+  }
+
+  cli::Descriptor silent;
+};
+
 }  // namespace
 
 TEST_CASE_FIXTURE(Replaced, "an index that another process dropped and created anew is queried by its new definition") {
@@ -119,6 +151,72 @@ TEST_CASE_FIXTURE(Replaced, "explain names the indexes that there are now") {
 TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but those that hold its rows and entities") {
   CHECK(selects_of_query(0) == 0);
   CHECK(selects_of_query(1) == 2);  // its rows, together with its state, and the entities
+}
+
+TEST_CASE_FIXTURE(StoreFixture,
+                  "an index in whose order a query goes across many values can be created anew beside it") {
+  constexpr const char* by_three =
+      R"({"table": "index_user", "properties": [{"name": "user", "type": "uuid"}, {"name": "age", "type": "int"},
+                                                {"name": "name", "type": "string"}]})";
+  create_index(by_three);
+  REQUIRE(put_one(datastore, fmt::format(R"({{"id": "{}", "user": "{}", "age": 7, "name": "a"}})", id, user)) ==
+          WriteStatus::stored);
+  Query query;
+  query.index = "index_user";
+  query.order_by = "age";
+  query.limit = 100;
+  for (std::uint64_t number = 0x20; number < 0x30; ++number) {
+    query.conditions.push_back({"user", Operator::equal, fmt::format("{:032x}", number)});
+  }
+  REQUIRE(page(query).ids == std::vector<std::string>{id});
+  Datastore other = open();
+  other.drop_index("index_user");
+  CHECK(std::string(error_of([&] { return page(query); }).what()) == "no such index");
+  create_index(by_three);
+  backfill();
+  REQUIRE(page(query).ids == std::vector<std::string>{id});
+  other.drop_index("index_user");
+  other.create_indexes({IndexDefinition::parse(by_user_and_age, "test")});
+  backfill();
+  CHECK(page(query).ids == std::vector<std::string>{id});
+}
+
+TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no table longer than for a dead server") {
+  create_index(by_age);
+  REQUIRE(put_one(datastore, entity) == WriteStatus::stored);
+  Options options;
+  options.connect_timeout = std::chrono::seconds(1);
+  options.timeout = std::chrono::seconds(20);
+  const Datastore store = Datastore::open(Cluster::load(cluster.file()), options);
+  Query query;
+  query.index = "index_user";
+  query.partial = true;
+  const std::jthread holder([&] { cluster.sql(1, "LOCK TABLES index_user WRITE; DO SLEEP(6); UNLOCK TABLES"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto begin = std::chrono::steady_clock::now();
+  const QueryReport report = store.query(query, [](const Entity&) { return true; });
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
+  REQUIRE(report.unavailable.size() == 1);
+  CHECK(report.unavailable.front().first == 1);
+}
+
+TEST_CASE_FIXTURE(ManyServers, "the first query of a process does not wait for a server that it does not need") {
+  check_does_not_wait([&] { CHECK(query("index_user", of_user) == std::vector<std::string>{id}); });
+}
+
+TEST_CASE_FIXTURE(ManyServers, "the first put of a process does not wait for a server that it does not need") {
+  check_does_not_wait([&] { CHECK(put_one(datastore, entity) == WriteStatus::stored); });
+}
+
+TEST_CASE_FIXTURE(Replaced, "a process with a timeout of a second keeps its sessions") {
+  const Datastore store = open(std::chrono::seconds(1));
+  const auto get = [&] { CHECK(store.get({Uuid::parse(id).value()}).size() == 1); };
+  get();
+  const std::uint64_t before = cluster.status(1, "Connections"), asking = cluster.status(1, "Connections") - before;
+  for (int time = 0; time < 5; ++time) {
+    get();
+  }
+  CHECK(cluster.status(1, "Connections") - before == 2 * asking);
 }
 
 TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {
@@ -225,6 +323,28 @@ TEST_CASE("index rows are read in their order up to the limit, whatever columns 
       fixture.check_plan({"state=s0", "generation=1", "generation=4", "generation=7", "x>=0"}, descending);
     }
   }
+}
+
+TEST_CASE_FIXTURE(StoreFixture,
+                  "a query for tens of thousands of values looks them up, and does not read the whole index") {
+  create_index(by_age);
+  const std::string digits =
+      "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION "
+      "SELECT 7 UNION SELECT 8 UNION SELECT 9)";
+  cluster.sql(0,
+              fmt::format("INSERT INTO index_user SELECT n, UNHEX(LPAD(HEX(n), 32, '0')) FROM (SELECT a.d + 10 * b.d + "
+                          "100 * c.d + 1000 * d.d + 10000 * e.d + 100000 * f.d n FROM {0} a JOIN {0} b JOIN {0} c "
+                          "JOIN {0} d JOIN {0} e JOIN {0} f WHERE f.d < 8) t; "
+                          "ANALYZE TABLE index_user",
+                          digits));
+  Query query;
+  query.index = "index_user";
+  for (int value = 0; value < 40'000; ++value) {
+    query.conditions.push_back({"age", Operator::equal, std::to_string(1'000'000 + value)});
+  }
+  const std::uint64_t before = cluster.status(0, "Handler_read_next");
+  CHECK(page(query).ids.empty());
+  CHECK(cluster.status(0, "Handler_read_next") - before < 100'000);
 }
 
 // Up to 99 rows of one value come from the server in no order, and more in order.

@@ -69,7 +69,7 @@ class Batch {
         needed.push_back(shard);
       }
     }
-    const base::Deadline deadline = shards_.deadline();
+    const base::Deadline deadline = shards_.deadline(purpose());
     shard::for_groups(shards_, needed, [&](std::span<const std::uint32_t> group) {
       tolerate(group, [&] {
         for (shard::EntityRow& row : read_from(group, by_shard, small_body, deadline)) {
@@ -113,11 +113,13 @@ class Batch {
   // Reads the bodies of entities of these shards, which are on one server.
   std::vector<shard::EntityRow> read_from(std::span<const std::uint32_t> group, const IdsByShard& ids,
                                           std::uint64_t max_size, const base::Deadline& deadline) {
-    return shard::with_group(shards_, group, deadline, partial_ ? shard::Purpose::fail_fast : shard::Purpose::general,
-                             [&](shard::Lease& lease) {
-                               return shard::read_bodies(shards_, lease, group, ids, max_size, shard::Moved::refuse,
-                                                         stamps_);
-                             });
+    return shard::with_group(shards_, group, deadline, purpose(), [&](shard::Lease& lease) {
+      return shard::read_bodies(shards_, lease, group, ids, max_size, shard::Moved::refuse, stamps_);
+    });
+  }
+
+  [[nodiscard]] shard::Purpose purpose() const {
+    return partial_ ? shard::Purpose::fail_fast : shard::Purpose::general;
   }
 
   [[nodiscard]] std::string stamp_of(const shard::EntityRow& row) const {
@@ -127,7 +129,7 @@ class Batch {
   // Returns nothing if the entity was deleted meanwhile.
   std::optional<shard::EntityRow> read_large(std::uint32_t shard, const Uuid& id) {
     constexpr std::uint64_t longest_column = (1 << 24) - 1;  // whatever it holds
-    auto rows = read_from({&shard, 1}, {{shard, {id}}}, longest_column, shards_.deadline());
+    auto rows = read_from({&shard, 1}, {{shard, {id}}}, longest_column, shards_.deadline(purpose()));
     return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
   }
 

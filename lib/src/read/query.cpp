@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "read/get.hpp"
 #include "read/query_execution.hpp"
@@ -15,8 +17,9 @@
 namespace looseleaf::read {
 namespace {
 
+// Without a deadline, makes one attempt, and does not wait for a server that is silent.
 std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uint32_t shard, const Query& query,
-                                                 const base::Deadline& deadline) {
+                                                 const std::optional<base::Deadline>& deadline) {
   const bool was_cached = shards.catalogs().cached(shard) != nullptr;
   const auto load = [&](const sql::Database& database) {
     auto catalog = was_cached ? nullptr : shards.catalogs().cached(shard);  // a new session has just read it
@@ -29,7 +32,11 @@ std::shared_ptr<const shard::Catalog> catalog_of(shard::Shards& shards, std::uin
     }
     return catalog;
   };
-  return shard::with_shard(shards, shard, deadline, load, purpose_of(query));
+  if (deadline) {
+    return shard::with_shard(shards, shard, *deadline, load, purpose_of(query));
+  }
+  const shard::Lease lease = shards.sessions().connect_soon(shard, purpose_of(query));
+  return shard::on_shard(shards, shard, [&] { return load(*lease); });
 }
 
 // Returns the shards that are down, with the reason.
@@ -37,7 +44,8 @@ Unavailable::Shards find_down(shard::Shards& shards) {
   Unavailable down;
   shard::for_groups(shards, shard::all_shards(shards), [&](std::span<const std::uint32_t> group) {
     try {
-      shard::with_group(shards, group, shards.deadline(), shard::Purpose::fail_fast, [](shard::Lease&) {});
+      shard::with_group(shards, group, shards.deadline(shard::Purpose::fail_fast), shard::Purpose::fail_fast,
+                        [](shard::Lease&) {});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) {
         throw;
@@ -51,28 +59,41 @@ Unavailable::Shards find_down(shard::Shards& shards) {
 }
 
 // Returns a catalog that has the index, or else the last one that could be read. Definitions are the same on every
-// shard; ShardRows checks on each shard whether the index is ready. Skips the shards in `down`, and adds those that
-// turn out to be down.
+// shard; ShardRows checks on each shard whether the index is ready. So a server that is down is waited for only if no
+// other one has the index. Skips the shards in `down`, and adds those that turn out to be down.
 std::shared_ptr<const shard::Catalog> catalog_with(shard::Shards& shards, const Query& query,
                                                    Unavailable::Shards& down) {
-  const base::Deadline deadline = shards.deadline();
   std::shared_ptr<const shard::Catalog> last;
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    if (down.contains(shard)) {
-      continue;
-    }
-    try {
-      last = catalog_of(shards, shard, query, deadline);
-    } catch (const Error& error) {
-      if (!query.partial || error.code() != ErrorCode::unavailable) {
-        throw;
+  std::vector<std::uint32_t> wanted = shard::all_shards(shards);
+  std::erase_if(wanted, [&](std::uint32_t shard) { return down.contains(shard); });
+  for (const bool waits : {false, true}) {
+    const auto deadline = waits ? std::optional(shards.deadline(purpose_of(query))) : std::nullopt;
+    std::set<std::uint32_t> silent;  // servers
+    std::vector<std::uint32_t> left;
+    for (const std::uint32_t shard : wanted) {
+      const std::uint32_t server = shards.sessions().connector().server_of(shard);
+      if (!waits && (silent.contains(server) || shards.sessions().is_failing(shard))) {
+        left.push_back(shard);
+        continue;
       }
-      down.emplace(shard, error);
-      continue;
+      try {
+        last = catalog_of(shards, shard, query, deadline);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::unavailable || (waits && !query.partial)) {
+          throw;
+        }
+        if (waits) {
+          down.emplace(shard, error);
+        }
+        silent.insert(server);
+        left.push_back(shard);
+        continue;
+      }
+      if (last->find(query.index)) {
+        return last;
+      }
     }
-    if (last->find(query.index)) {
-      return last;
-    }
+    wanted = std::move(left);
   }
   if (!last) {
     throw down.begin()->second;

@@ -107,7 +107,7 @@ void QueryExecution::require_not_moved() {
     for_groups(
         {&shard, 1},
         [&](std::span<const std::uint32_t> group) {
-          shard::with_group(shards_, group, shards_.deadline(), shard::Purpose::fail_fast,
+          shard::with_group(shards_, group, shards_.deadline(shard::Purpose::fail_fast), shard::Purpose::fail_fast,
                             [&](shard::Lease& lease) { shard::require_not_moved(lease, group); });
         },
         [&](std::uint32_t) { answers = false; });
@@ -187,8 +187,10 @@ void QueryExecution::read_more() {
       low.push_back(stream.shard());
     }
   }
-  const std::size_t most = share_of(ShardRows::largest_chunk, low.size());
-  const base::Deadline deadline = shards_.deadline();
+  // If few shards are low, they give more. But that adds up: each of many shards may be the only low one once.
+  const std::size_t most =
+      std::min(share_of(ShardRows::largest_chunk, low.size()), std::max(ShardRows::first_chunk, 4 * share));
+  const base::Deadline deadline = shards_.deadline(purpose_of(query_));
   for_groups(
       low,
       [&](std::span<const std::uint32_t> group) {
@@ -204,7 +206,15 @@ void QueryExecution::read_more() {
 void QueryExecution::for_groups(std::span<const std::uint32_t> some,
                                 const std::function<void(std::span<const std::uint32_t>)>& work,
                                 const std::function<void(std::uint32_t)>& on_down) {
-  shard::for_groups(shards_, some, [&](std::span<const std::uint32_t> group) {
+  std::vector<std::uint32_t> living;
+  for (const std::uint32_t shard : some) {
+    if (unavailable_.record_miss(shard)) {
+      on_down(shard);
+    } else {
+      living.push_back(shard);
+    }
+  }
+  shard::for_groups(shards_, living, [&](std::span<const std::uint32_t> group) {
     try {
       work(group);
     } catch (const Error& error) {
@@ -408,7 +418,7 @@ bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
     shards.push_back(stream.shard());
   }
   const auto sent = std::chrono::steady_clock::now();
-  const base::Deadline deadline = shards_.deadline();
+  const base::Deadline deadline = shards_.deadline(purpose_of(query_));
   std::mutex mutex;
   std::vector<Uuid> ids;
   std::size_t statements = 0;
@@ -443,7 +453,7 @@ bool QueryExecution::look_again(const std::optional<shard::IndexEntry>& end) {
 std::vector<Uuid> QueryExecution::find_changed(std::chrono::steady_clock::duration margin) {
   using std::chrono::steady_clock;
   const std::vector<std::uint32_t> shards = shard::all_shards(shards_);
-  const base::Deadline deadline = shards_.deadline();
+  const base::Deadline deadline = shards_.deadline(purpose_of(query_));
   while (true) {
     stop_if_asked();
     const auto sent = steady_clock::now();

@@ -54,8 +54,8 @@ class QueryExecution {
   bool merge(std::vector<shard::IndexEntry>& batch);
   void take(ShardRows& from, std::vector<shard::IndexEntry>& batch);
   void read_more();
-  // Runs `work` for groups of these shards. With Query::partial, shards that turn out to be down are recorded, and
-  // `on_down` is called for each.
+  // Runs `work` for groups of these shards. With Query::partial, shards that are down, or turn out to be, are recorded,
+  // and `on_down` is called for each.
   void for_groups(std::span<const std::uint32_t> some,
                   const std::function<void(std::span<const std::uint32_t> group)>& work,
                   const std::function<void(std::uint32_t shard)>& on_down);

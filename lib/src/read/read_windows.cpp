@@ -108,8 +108,8 @@ void RowReader::find_windows(shard::Lease& lease, std::span<Request> requests) c
     // MariaDB estimates a row or more for each value. If the limit is below the estimate, it looks for ranges twice.
     one.limit = std::min(most_rows, 4 * rank * all.size() / size + 2 * all.size() + few_rows);
   }
-  in_statements(lease, selects, tables_at_once, [&](const sql::Statement& statement, auto /*shards*/) {
-    const sql::Result found = lease->query(statement);
+  in_statements(lease, selects, tables_at_once, [&](const sql::Statement& statement, auto shards) {
+    const sql::Result found = ask_tables(lease, shards, [&] { return lease->query(statement); });
     for (std::size_t row = 0; row < found.size(); ++row) {
       auto& before = on_shard.at(static_cast<std::uint32_t>(found.unsigned_integer(row, found.columns() - 1)))->before;
       shard::IndexEntry place = plan_.place(found, row);

@@ -222,29 +222,34 @@ QueryPlan::Source RowReader::source(shard::Lease& lease, std::uint32_t shard) co
   return {database.name(), shard, index_.generation, database->facts().is_writable};
 }
 
-// Rows are of use only if the index was ready: otherwise they may be those of another index of this name.
-sql::Result RowReader::select(shard::Lease& lease, std::span<const std::uint32_t> shards,
-                              const std::function<sql::Result()>& select) const {
+// The table may be gone, or may belong to a new index with other columns. The caller asks a group one by one.
+sql::Result RowReader::ask_tables(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                                  const std::function<sql::Result()>& select) const {
   try {
-    sql::Result found = select();
-    std::set<std::uint32_t> with_rows;
-    bool were_ready = true;
-    for (std::size_t row = 0; row < found.size() && were_ready; ++row) {
-      const auto shard = shard_of(found, row);
-      were_ready = shard.has_value();
-      with_rows.insert(shard.value_or(0));
-    }
-    check_states(lease, shards, were_ready ? with_rows : std::set<std::uint32_t>());
-    if (were_ready) {
-      return found;
-    }
+    return select();
   } catch (const sql::ServerError& error) {
-    // The table may be gone, or may belong to a new index with other columns. The caller asks a group one by one.
     if (shards.size() == 1 && (error.error_class() == sql::ErrorClass::table_gone ||
                                (error.error_class() == sql::ErrorClass::permanent && !lease->broken()))) {
       check_states(lease, shards, {});
     }
     throw;
+  }
+}
+
+// Rows are of use only if the index was ready: otherwise they may be those of another index of this name.
+sql::Result RowReader::select(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                              const std::function<sql::Result()>& select) const {
+  sql::Result found = ask_tables(lease, shards, select);
+  std::set<std::uint32_t> with_rows;
+  bool were_ready = true;
+  for (std::size_t row = 0; row < found.size() && were_ready; ++row) {
+    const auto shard = shard_of(found, row);
+    were_ready = shard.has_value();
+    with_rows.insert(shard.value_or(0));
+  }
+  check_states(lease, shards, were_ready ? with_rows : std::set<std::uint32_t>());
+  if (were_ready) {
+    return found;
   }
   // The index became ready meanwhile: read again.
   throw sql::ServerError(sql::ErrorClass::conflict, 0, ErrorCode::unavailable, "index became ready during the query",

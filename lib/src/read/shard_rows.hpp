@@ -41,9 +41,9 @@ class ShardRows {
   void end() { ended_ = true; }
 
   [[nodiscard]] bool needs_more() const { return rows_.empty() && !ended_; }
-  // Returns true if less than half of its share of a chunk is left, so that it is worth reading more along with other
+  // Returns true if at most half of its share of a chunk is left, so that it is worth reading more along with other
   // shards.
-  [[nodiscard]] bool is_low(std::size_t share) const { return rows_.size() < chunk(share) / 2 && !ended_; }
+  [[nodiscard]] bool is_low(std::size_t share) const { return rows_.size() <= chunk(share) / 2 && !ended_; }
   [[nodiscard]] const shard::IndexEntry* head() const { return rows_.empty() ? nullptr : &rows_.front(); }
   shard::IndexEntry take();
 
@@ -140,6 +140,10 @@ class RowReader {
   void in_statements(
       shard::Lease& lease, std::span<const Select> selects, std::size_t most_tables,
       const std::function<void(const sql::Statement& statement, std::span<const std::uint32_t> shards)>& run) const;
+  // Returns what a statement finds in the index tables of these shards. If it fails because one shard has another index
+  // by now, says so.
+  [[nodiscard]] sql::Result ask_tables(shard::Lease& lease, std::span<const std::uint32_t> shards,
+                                       const std::function<sql::Result()>& select) const;
   // Returns what the statement finds on these shards, if the index is ready there.
   [[nodiscard]] sql::Result select(shard::Lease& lease, std::span<const std::uint32_t> shards,
                                    const std::function<sql::Result()>& select) const;

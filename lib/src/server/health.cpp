@@ -11,19 +11,23 @@ namespace {
 constexpr auto retry_dead_after = std::chrono::seconds(5);
 constexpr std::chrono::milliseconds first_retry(1000), longest_retry(3000);
 
-// Failures that are further apart say nothing about each other. An attempt to connect takes less time.
+// A failure says for so long that the server may still fail.
 constexpr auto longest_gap = std::chrono::minutes(2);
+
+// While somebody waits for a server, it is tried again within a second or so. If it was not tried for longer, nobody
+// waited, and that time does not count as a time for which it was tried in vain.
+constexpr auto longest_pause = std::chrono::seconds(10);
 
 }  // namespace
 
-void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure) {
+void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  if (!failing_since_ || (!given_up_ && since - last_failed_ > longest_gap)) {
+  if (!failing_since_ || (!given_up_ && since - last_failed_ > longest_pause)) {
     failing_since_ = since;
     failure_.reset();
     told_ = false;
   }
-  last_failed_ = std::max(last_failed_, since);
+  last_failed_ = std::max(last_failed_, now);
   failure_ = failure ? failure : failure_;
 }
 

@@ -16,8 +16,9 @@ class Health {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `failure` is absent if the failure did not happen while connecting.
-  void failed(Clock::time_point since, const std::optional<sql::ServerError>& failure = {});
+  // Records a failure of an attempt from `since` to `now`. `failure` is absent if it did not happen while connecting.
+  void failed(Clock::time_point since, const std::optional<sql::ServerError>& failure = {},
+              Clock::time_point now = Clock::now());
   void answered();
 
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
@@ -50,7 +51,7 @@ class Health {
 
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
-  Clock::time_point last_failed_;             // when the last attempt that failed began
+  Clock::time_point last_failed_;             // when the last attempt that failed ended
   std::optional<sql::ServerError> failure_;   // the last failure to connect
   std::optional<sql::ServerError> given_up_;  // the reason why the server was given up
   std::optional<sql::ServerError> failed_attempt_;

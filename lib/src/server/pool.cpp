@@ -126,12 +126,14 @@ void Pool::make_room(const Place& place) {
   surplus = take_surplus(place.purpose());
 }
 
-void Pool::give_back(Purpose purpose, Session session, std::uint64_t generation) {
+bool Pool::give_back(Purpose purpose, Session session, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
-  if (generation == generation_) {
-    idle_.at(static_cast<std::size_t>(purpose)).push_back(std::move(session));
-    ++share_of(purpose).idle;
+  if (generation != generation_) {
+    return false;
   }
+  idle_.at(static_cast<std::size_t>(purpose)).push_back(std::move(session));
+  ++share_of(purpose).idle;
+  return true;
 }
 
 void Pool::empty() {

@@ -65,8 +65,9 @@ class Pool {
   [[nodiscard]] Session take(const Place& place);
   // Closes idle sessions, so that one can be opened for the place without exceeding the limit. take() does it too.
   void make_room(const Place& place);
-  // Keeps a session that was taken or opened in this `generation`. Closes one of an earlier generation.
-  void give_back(Purpose purpose, Session session, std::uint64_t generation);
+  // Keeps a session that was taken or opened in this `generation`. Closes one of an earlier generation, and returns
+  // false.
+  bool give_back(Purpose purpose, Session session, std::uint64_t generation);
 
   // Closes the idle connections, and refuses the return of connections on loan. After one connection broke, the others
   // are likely dead too, or lead to the server from before a failover.

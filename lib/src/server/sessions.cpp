@@ -119,7 +119,7 @@ Sessions::Sessions(const Cluster& cluster, const Options& options, base::Warning
 Lease Sessions::connect(std::uint32_t shard, const base::Deadline& deadline, Purpose purpose) {
   return until_it_answers(shard, deadline, purpose, [&](std::chrono::milliseconds left) {
     const bool in_vain = purpose == Purpose::fail_fast && health_of(shard).failing_for(patience(purpose));
-    return attempt(shard, purpose, deadline, left, in_vain ? Again::unless_it_just_failed : Again::yes);
+    return attempt(shard, purpose, deadline, {left, left}, in_vain ? Again::unless_it_just_failed : Again::yes);
   });
 }
 
@@ -201,16 +201,21 @@ Place Sessions::enter(std::uint32_t shard, Purpose purpose, const base::Deadline
 
 Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional<std::chrono::milliseconds> left) {
   const auto longest = left.value_or(connector_.timeout());
-  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed);
+  return attempt(shard, purpose, base::Deadline(longest), {longest, longest}, Again::unless_it_just_failed);
+}
+
+Lease Sessions::connect_soon(std::uint32_t shard, Purpose purpose) {
+  const auto longest = connector_.timeout();
+  return attempt(shard, purpose, base::Deadline(longest), {longest_ahead, longest}, Again::unless_it_just_failed);
 }
 
 Lease Sessions::connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait) {
   const auto longest = connector_.timeout();
-  return attempt(shard, purpose, base::Deadline(longest), longest, Again::unless_it_just_failed, wait);
+  return attempt(shard, purpose, base::Deadline(longest), {longest, longest}, Again::unless_it_just_failed, wait);
 }
 
 Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
-                        std::chrono::milliseconds longest, Again again, std::chrono::milliseconds wait) {
+                        const Connector::Limits& limits, Again again, std::chrono::milliseconds wait) {
   const auto refuse_given_up = [&] {
     if (const auto refusal = health_of(shard).refusal()) {
       throw sql::ServerError(*refusal);
@@ -231,9 +236,10 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
         failure && (again == Again::unless_it_just_failed || failure->refuses_login())) {
       throw sql::ServerError(*failure);
     }
-    const auto time = std::min(longest, deadline.left());
+    const std::chrono::milliseconds left = deadline.left();
     try {
-      return open(shard, std::move(place), generation, {time, time});
+      return open(shard, std::move(place), generation,
+                  {std::min(limits.connect, left), std::min(limits.statement, left)});
     } catch (const sql::ServerError& error) {
       if (error.retryable() || error.refuses_login()) {
         health_of(shard).attempt_failed(error);
@@ -244,9 +250,6 @@ Lease Sessions::attempt(std::uint32_t shard, Purpose purpose, const base::Deadli
 }
 
 void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose) {
-  if (connector_.timeout() < connector_.longest_statement(purpose)) {
-    return;  // the operation will open sessions that end with it
-  }
   std::vector<std::function<void()>> tasks;
   std::set<std::uint32_t> servers;
   for (const std::uint32_t shard : shards) {
@@ -277,9 +280,12 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
 Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits) {
   const auto leave = [&] { const Place left = std::move(place); };
   const Purpose purpose = place.purpose();
+  const auto timeout = connector_.timeout();
+  const bool keep = limits.statement >= std::min(connector_.longest_statement(purpose), timeout / 2);
   std::unique_ptr<sql::Connection> connection;
   try {
-    connection = connector_.open(shard, purpose, true, limits, first_query_({&shard, 1}));
+    connection = connector_.open(shard, purpose, true, {limits.connect, keep ? timeout : limits.statement},
+                                 first_query_({&shard, 1}));
   } catch (const sql::ServerError& error) {
     if (error.number() == er_bad_db) {
       leave();
@@ -294,7 +300,6 @@ Lease Sessions::open(std::uint32_t shard, Place place, std::uint64_t generation,
   }
   check_({&shard, 1}, rows);
   health_of(shard).answered();
-  const bool keep = limits.statement >= connector_.longest_statement(purpose);
   return {this, shard,     std::move(place), {std::move(connection), {shard}}, cluster_.shards[shard].database,
           keep, generation};
 }
@@ -378,8 +383,9 @@ void Sessions::connection_broke(std::uint32_t shard) {
 }
 
 void Sessions::give_back(std::uint32_t shard, Purpose purpose, Session session, std::uint64_t pool_generation) {
-  health_of(shard).answered();
-  pool_of(shard).give_back(purpose, std::move(session), pool_generation);
+  if (pool_of(shard).give_back(purpose, std::move(session), pool_generation)) {
+    health_of(shard).answered();  // a session from before the server failed says nothing
+  }
 }
 
 }  // namespace looseleaf::server

@@ -92,7 +92,9 @@ class Sessions {
   // operation for little longer than that, but for at least a second, because the client library counts whole seconds.
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
-  // The same, with a whole timeout once it has a place, for which it waits this long at most.
+  // The same, but gives the server only a second to accept a connection. For a caller that can do without it.
+  [[nodiscard]] Lease connect_soon(std::uint32_t shard, Purpose purpose = Purpose::general);
+  // The same as connect_once(), with a whole timeout once it has a place, for which it waits this long at most.
   [[nodiscard]] Lease connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait);
   // Like connect(), but without checks, and the session never goes to the pool. Without `use_database`, the database
   // need not exist.
@@ -125,12 +127,14 @@ class Sessions {
 
   // Whether to connect to a server that did not accept a connection within the last second.
   enum class Again { yes, unless_it_just_failed };
-  // Makes one attempt to get a session. Waits for a place until the deadline, and at most for `wait`, and then connects
-  // for at most `longest`.
+  // Makes one attempt to get a session. Waits for a place until the deadline, and at most for `wait`. A session that it
+  // opens then has these limits, and no more than what is left until the deadline.
   [[nodiscard]] Lease attempt(std::uint32_t shard, Purpose purpose, const base::Deadline& deadline,
-                              std::chrono::milliseconds longest, Again again,
+                              const Connector::Limits& limits, Again again,
                               std::chrono::milliseconds wait = std::chrono::milliseconds::max());
-  // Opens a session for the place, and checks it.
+  // Opens a session for the place, and checks it. If a statement may take half of the timeout here, or the longest time
+  // that one may ever take, the session is kept, and its statements may take that longest time: so one may outlast its
+  // operation by as much. Otherwise the session's statements end in time, and it ends with its loan.
   [[nodiscard]] Lease open(std::uint32_t shard, Place place, std::uint64_t generation, const Connector::Limits& limits);
   // `attempt` receives the time that it may take.
   template <typename Try>

@@ -88,9 +88,13 @@ std::vector<std::uint32_t> Shards::uncached(std::span<const std::uint32_t> shard
 }
 
 void Shards::prepare_put() {
+  if (is_prepared_) {
+    return;
+  }
   if (!uncached(all_shards(*this)).empty()) {
     base::run_all({[this] { check_identities(Known::trust); }, [this] { open_ahead(Purpose::index_writes); }});
   }
+  is_prepared_ = true;
 }
 
 void Shards::open_ahead(Purpose purpose) {
@@ -113,7 +117,8 @@ void Shards::check_identities(Known known) {
   for_groups(*this, wanted, [&](std::span<const std::uint32_t> group) {
     const auto started = std::chrono::steady_clock::now();
     try {
-      Lease lease = sessions_.connect_once(group.front());
+      Lease lease =
+          known == Known::trust ? sessions_.connect_soon(group.front()) : sessions_.connect_once(group.front());
       lease.check(group);
       if (const auto again = uncached(group); !again.empty()) {  // the session has checked them before
         accept_heads(again, sql::to_named_texts(lease->query(head_query_of(again))));

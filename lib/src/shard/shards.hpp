@@ -1,6 +1,7 @@
 // The shards of one cluster: connections whose identity was checked, and the cached catalogs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -44,8 +45,13 @@ class Shards {
   [[nodiscard]] const Options& options() const { return options_; }
   // Throws Error(usage) if there is no shard of this number.
   void require_shard(std::uint32_t shard) const;
-  // Returns the deadline of an operation that starts now.
-  [[nodiscard]] base::Deadline deadline() const { return base::Deadline(sessions_.connector().timeout()); }
+  // Returns the deadline of an operation that starts now. One that can answer without a shard waits no longer for it
+  // than for a server that accepts no connection and then hangs.
+  [[nodiscard]] base::Deadline deadline(Purpose purpose = Purpose::general) const {
+    const server::Connector& connector = sessions_.connector();
+    return base::Deadline(purpose == Purpose::fail_fast ? std::min(connector.timeout(), 2 * connector.connect_timeout())
+                                                        : connector.timeout());
+  }
   // Returns context that identifies the shard in an error.
   [[nodiscard]] Error::Context where(std::uint32_t shard) const { return server::shard_context(cluster_, shard); }
 
@@ -73,8 +79,10 @@ class Shards {
   // Connects to every reachable shard and loads its catalog, so that a cluster file that mixes clusters is rejected
   // before the first write. A shard that is down is not an error here.
   void check_identities() { check_identities(Known::check_again); }
-  // The same for shards whose catalog was never loaded, for a put. It will need sessions for index rows, too. A server
-  // that refuses it is no error here either, unless nobody else answers: the put may not need it.
+  // The same for shards whose catalog was never loaded, before the first put, which will need sessions for index rows,
+  // too. Later puts find it done. A server that refuses it is no error here either, unless nobody else answers: the put
+  // may not need it. For the same reason it is left out if it does not accept a connection within a second. Whoever
+  // connects to it later checks it then.
   void prepare_put();
   // Opens a session on each server at once, if there are so few servers that an operation is likely to need most of
   // them.
@@ -100,6 +108,7 @@ class Shards {
   server::Sessions sessions_;
   std::atomic<std::uint64_t> access_token_ = 0;
   std::atomic<bool> is_move_announced_ = false;
+  std::atomic<bool> is_prepared_ = false;  // for puts
 };
 
 // Runs `work` and adds the shard to any Error that it throws.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace looseleaf::sql {
@@ -92,17 +94,23 @@ bool is_one_of(int number, const std::array<int, size>& numbers) {
   return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
 }
 
+// True if the message has the system's text of the error, in English or in the language of the process.
+bool names(const std::string& message, std::string_view english, int error) {
+  return contains(message, english) || contains(message, std::generic_category().message(error));
+}
+
 // True for a TLS failure caused by the network or by a server that is shutting down, and not by a certificate.
 bool is_tls_disconnect(const std::string& message) {
-  constexpr std::array<std::string_view, 6> signs = {"unexpected eof", "reset by peer", "Broken pipe",
-                                                     "timed out",      "shutdown",      "Success"};
-  return std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
+  constexpr std::array<std::string_view, 2> signs = {"unexpected eof", "shutdown"};
+  return names(message, "reset by peer", ECONNRESET) || names(message, "Broken pipe", EPIPE) ||
+         names(message, "timed out", ETIMEDOUT) || names(message, "Success", 0) ||
+         std::any_of(signs.begin(), signs.end(), [&](std::string_view sign) { return contains(message, sign); });
 }
 
 // True if the server accepted a connection but did not answer before the timeout, as a hanging server does.
 bool is_silence(int number, const std::string& message) {
   return (number == cr_server_lost && contains(message, fmt::format("system error: {}", ETIMEDOUT))) ||
-         (number == cr_tls && contains(message, "timed out"));
+         (number == cr_tls && names(message, "timed out", ETIMEDOUT));
 }
 
 bool is_connection_loss(int number, std::optional<Flavour> flavour) {
@@ -224,6 +232,11 @@ bool is_too_many_now(int number, const std::string& message) {
   return number == 1226 && contains(message, "max_user_connections");
 }
 
+// ProxySQL has found no server for a statement, which was not executed.
+bool is_proxy_without_server(int number, const std::string& message) {
+  return number == 9001 && contains(message, "hostgroup");
+}
+
 }  // namespace
 
 ServerError::ServerError(ErrorClass error_class, int number, ErrorCode code, const std::string& what, Context context,
@@ -248,7 +261,7 @@ ErrorClass classify(int number, const std::string& message, std::optional<Flavou
   constexpr std::array<int, 6> group_in_failover = {3100, 3781, 3782, 3783, 3797, 3798};  // MySQL's group replication
   const bool on_mysql = flavour == Flavour::mysql;
   const bool on_mariadb = flavour == Flavour::mariadb;
-  if (is_one_of(number, refusals) || is_too_many_now(number, message)) {
+  if (is_one_of(number, refusals) || is_too_many_now(number, message) || is_proxy_without_server(number, message)) {
     return ErrorClass::not_connected;
   }
   if (is_connection_loss(number, flavour)) {

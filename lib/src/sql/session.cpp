@@ -191,6 +191,10 @@ SessionFacts session_facts(const Variables& variables) {
 // eq_range_index_dive_limit: without it the server plans a list of 200 ids or more by statistics. If they are outdated,
 // the plan may read the whole table.
 //
+// optimizer_max_sel_arg_weight, range_optimizer_max_mem_size: with more values than about 30,000 the server would read
+// the whole index for each chunk of a query. These limits are for as many as a statement can hold. Without a limit, a
+// query with long lists for two properties would look up every combination of their values.
+//
 // information_schema_stats_expiry: without 0, MySQL answers from statistics that are up to a day old, and who reads
 // them may have to write them first, which waits for the disk.
 //
@@ -205,7 +209,8 @@ std::string session_setup(Flavour flavour, std::string_view version) {
       ",eq_range_index_dive_limit=0,sql_select_limit=18446744073709551615,sql_safe_updates=0,sql_auto_is_null=0"
       ",sql_big_selects=1,max_sort_length=4096";
   sql += fmt::format(",{0}_isolation='READ-COMMITTED',{0}_read_only=0", mariadb ? "tx" : "transaction");
-  sql += mariadb ? ",in_predicate_conversion_threshold=0" : ",information_schema_stats_expiry=0";
+  sql += mariadb ? ",in_predicate_conversion_threshold=0,optimizer_max_sel_arg_weight=150000"
+                 : ",information_schema_stats_expiry=0,range_optimizer_max_mem_size=67108864";
   if (mariadb && has_snapshot_isolation(version)) {
     sql += ",innodb_snapshot_isolation=0";
   }

@@ -49,7 +49,7 @@ TEST_CASE("a server that was given up is tried for longer each time, in case it 
 
 TEST_CASE("a failure from long ago does not shorten the wait after the next one") {
   Health health;
-  health.failed(ago(1h), failure("it restarted"));
+  health.failed(ago(1h), failure("it restarted"), ago(1h));
   CHECK_FALSE(health.failing_for(0ms));
   CHECK_FALSE(health.failure());
   CHECK(health.time_left(30s) == 30s);
@@ -57,6 +57,22 @@ TEST_CASE("a failure from long ago does not shorten the wait after the next one"
   CHECK(health.failing_for(1s));
   CHECK_FALSE(health.attempted(30s));
   CHECK(health.time_left(30s) > 28s);
+}
+
+TEST_CASE("a time in which nobody tried a server does not count as one in which it was tried in vain") {
+  Health health;
+  health.failed(ago(40s), failure("it is down"), ago(39s));
+  CHECK(health.failing_for(30s));  // as far as anybody knows
+  health.failed(ago(1s), failure("it is down again"));
+  CHECK_FALSE(health.failing_for(5s));
+  CHECK_FALSE(health.attempted(30s));
+}
+
+TEST_CASE("an attempt that takes long counts from its beginning") {
+  Health health;
+  health.failed(ago(40s), failure("it hangs"), ago(21s));
+  health.failed(ago(20s), failure("it hangs"), ago(1s));
+  CHECK(health.attempted(30s));
 }
 
 TEST_CASE("a server that failed for the whole timeout is given up, and refused at once until it answers") {

@@ -54,6 +54,15 @@ TEST_CASE("a place that is left may be entered again, and one that was moved is 
   CHECK_FALSE(pool.enter(Purpose::index_writes, base::Deadline(0ms)));
 }
 
+TEST_CASE("a session from before the pool was emptied is not kept") {
+  Pool pool(4);
+  const std::uint64_t before = pool.generation();
+  CHECK(pool.give_back(Purpose::general, {}, before));
+  pool.empty();
+  CHECK_FALSE(pool.give_back(Purpose::general, {}, before));
+  CHECK_FALSE(pool.has_idle(Purpose::general));
+}
+
 TEST_CASE("who waits gets a place in the order of asking, unless the deadline passes before") {
   Pool pool(4);
   auto taken = pool.enter(Purpose::general, base::Deadline(0ms));

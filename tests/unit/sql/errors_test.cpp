@@ -49,6 +49,9 @@ TEST_CASE("a refused connection is tried again, a blocked host or a used up quot
   check({{1129, "", connecting, ErrorClass::permanent}, {1226, "", mysql, ErrorClass::permanent}});
   const char* const now = "User 'app' has exceeded the 'max_user_connections' resource (current value: 3)";
   check({{1226, now, connecting, ErrorClass::not_connected}});
+  check(
+      {{9001, "Max connect timeout reached while reaching hostgroup 1 after 10000ms", mysql, ErrorClass::not_connected},
+       {9001, "", mysql, ErrorClass::permanent}});
   CHECK(make_server_error(1226, now, connecting, "s").hint() ==
         "raise max_user_connections, or run fewer commands at once");
 }
