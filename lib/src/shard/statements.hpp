@@ -36,7 +36,7 @@ void in_lists(std::span<const Uuid> ids, const Work& work, std::size_t size = ma
 [[nodiscard]] std::string_view bytes_of(const Uuid& id);
 [[nodiscard]] std::string id_literal(const Uuid& id);
 void append_id_literal(std::string& out, const Uuid& id);
-[[nodiscard]] std::string id_list(std::span<const Uuid> ids);  // "x'..', x'..'"
+[[nodiscard]] std::string id_list(std::span<const Uuid> ids);                  // "x'..', x'..'"
 [[nodiscard]] std::string where_token(std::span<const std::uint64_t> tokens);  // "token IN (1, 2)"
 // `bytes` must be exactly 16 bytes; throws Error(corrupt) otherwise.
 [[nodiscard]] Uuid require_uuid(std::string_view bytes);
@@ -46,6 +46,10 @@ void append_id_literal(std::string& out, const Uuid& id);
 // absent if the range has no such id.
 [[nodiscard]] std::optional<Uuid> nth_id(const sql::Database& database, std::string_view table, const std::string& id,
                                          const IdRange& range, std::size_t skip);
+
+// Returns the greatest id in a table, by its column of ids; absent if the table is empty.
+[[nodiscard]] std::optional<Uuid> greatest_id(const sql::Database& database, std::string_view table,
+                                              const std::string& id);
 
 // Returns the server's estimate of the number of rows in a table; 0 if there is no such table.
 [[nodiscard]] std::uint64_t estimate_rows(const sql::Database& database, const std::string& table);
