@@ -245,15 +245,6 @@ class Comparison {
   Settlement settlement_;
 };
 
-// Replicas of the other store limit the job only if its cluster file names any.
-Throttle throttle_there(const shard::Shards& there, Throttle throttle) {
-  const auto& shards = there.cluster().shards;
-  if (std::all_of(shards.begin(), shards.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
-    throttle.max_lag = 0;
-  }
-  return throttle;
-}
-
 void require_two_stores(const Store& here, const Store& there) {
   for (const Store* store : {&here, &there}) {
     in_store(*store, [&] {
@@ -274,7 +265,7 @@ CompareReport compare(shard::Shards& here, shard::Shards& there, const CompareOp
   job::Job whole(here, control, options.throttle, "compare",
                  Error(ErrorCode::interrupted, "interrupted before everything was compared", {},
                        "nothing is proved; run the same command to begin again"));
-  job::Job part(whole, there, throttle_there(there, options.throttle), "compare");
+  job::Job part(whole, there, job::Throttling::in_other_store(there.cluster(), options.throttle), "compare");
   const Store this_store{here, whole}, other_store{there, part, true};
   require_two_stores(this_store, other_store);
   CompareReport report;
