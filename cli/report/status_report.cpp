@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "cli/terminal/messages.hpp"
@@ -94,21 +95,37 @@ std::vector<std::string> access_lines(const Status& status) {
 }
 
 std::vector<std::string> copy_lines(const Status& status) {
-  std::map<std::string, CopyStatus> copies;
+  struct Group {
+    CopyStatus whole;
+    std::set<std::uint32_t> shards;
+  };
+  std::map<std::string, Group> copies;
   for (const auto& shard : status.shards) {
     for (const CopyStatus& copy : shard.copies) {
-      CopyStatus& whole = copies.emplace(copy.cluster_id, copy).first->second;
+      auto& [whole, shards] = copies.emplace(copy.cluster_id, Group{copy, {}}).first->second;
       whole.scanning = whole.scanning || copy.scanning;
       whole.up_to = std::min(whole.up_to, copy.up_to);
       whole.as_of = std::min(whole.as_of, copy.as_of);
+      shards.insert(shard.shard);
     }
   }
+  const std::size_t unknown = unknown_shards(status).size();
   std::vector<std::string> lines;
   for (const auto& [cluster_id, copy] : copies) {
-    lines.push_back(fmt::format(
-        "copied to cluster {}: {}, as of {} UTC", cluster_id,
-        copy.scanning ? "it still reads all entities" : fmt::format("everything up to {} UTC", to_seconds(copy.up_to)),
-        to_seconds(copy.as_of)));
+    std::vector<std::uint32_t> missing;
+    for (const auto& shard : status.shards) {
+      if (shard.state == ShardState::up && !copy.shards.contains(shard.shard)) {
+        missing.push_back(shard.shard);
+      }
+    }
+    const std::string what =
+        !missing.empty() ? fmt::format("nothing was copied yet from {} {}", missing.size() == 1 ? "shard" : "shards",
+                                       comma_separated(missing))
+        : copy.whole.scanning ? "it still reads all entities"
+                              : fmt::format("everything up to {} UTC", to_seconds(copy.whole.up_to));
+    lines.push_back(fmt::format("copied to cluster {}: {}, as of {} UTC{}", cluster_id, what,
+                                to_seconds(copy.whole.as_of),
+                                unknown == 0 ? "" : fmt::format(" ({} unknown)", counted(unknown, "shard", "shards"))));
   }
   return lines;
 }

@@ -52,7 +52,7 @@ void TriggerMetrics::write() {
 
 std::string TriggerMetrics::text() {
   std::map<std::uint32_t, Error> down;
-  const std::vector<TriggerStatus> triggers = store_.triggers(&down);
+  const std::vector<TriggerStatus> triggers = store_.triggers(&down, trigger_);
   const std::string label = fmt::format("trigger=\"{}\"", trigger_);
   MetricsText text("trigger");
   {
@@ -67,17 +67,13 @@ std::string TriggerMetrics::text() {
   text.family("lag_seconds", "gauge", "Age of the oldest change of the shard that was not taken; 0: none.");
   for (const TriggerStatus& trigger : triggers) {
     for (const TriggerShard& shard : trigger.shards) {
-      if (trigger.name == trigger_) {
-        text.sample("lag_seconds", fmt::format("{{{},shard=\"{}\"}}", label, shard.shard), shard.lag.count());
-      }
+      text.sample("lag_seconds", fmt::format("{{{},shard=\"{}\"}}", label, shard.shard), shard.lag.count());
     }
   }
   text.family("lag_changes", "gauge", "Changes of the shard that were not taken, counted up to 100,000.");
   for (const TriggerStatus& trigger : triggers) {
     for (const TriggerShard& shard : trigger.shards) {
-      if (trigger.name == trigger_) {
-        text.sample("lag_changes", fmt::format("{{{},shard=\"{}\"}}", label, shard.shard), shard.lag_changes);
-      }
+      text.sample("lag_changes", fmt::format("{{{},shard=\"{}\"}}", label, shard.shard), shard.lag_changes);
     }
   }
   return text.text();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/messages.hpp"
@@ -18,6 +19,7 @@ namespace {
 constexpr auto terminal_interval = std::chrono::milliseconds(200);
 constexpr auto plain_interval = std::chrono::seconds(30);
 constexpr auto event_interval = std::chrono::seconds(1);
+constexpr auto silence = std::chrono::seconds(10);  // after which a job is taken to have ended
 
 std::string format_duration(double seconds) {
   const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
@@ -86,12 +88,16 @@ void ProgressDisplay::update(const Progress& progress) {
   if (!on_) {
     return;
   }
-  if (progress.job != job_) {  // such as a sweep after a pass of clean
+  const auto now = Clock::now();
+  const bool begins = now - std::exchange(heard_[std::string(progress.job)], now) > silence;
+  if (progress.job != job_ && (begins || now - heard_[job_] > silence)) {
     job_ = progress.job;
     shards_.clear();
     working_ = {};
   }
-  const auto now = Clock::now();
+  if (progress.job != job_) {
+    return;  // such as a pass of clean while a sweep runs, which began later
+  }
   working_.add(now, !progress.waiting.empty());
   phase_ = phase_in_words(progress);
   const auto [entry, is_new] = shards_.try_emplace({progress.in_other, progress.shard});

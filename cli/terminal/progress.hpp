@@ -70,7 +70,8 @@ class ProgressDisplay {
   const bool on_;
   const bool terminal_;
   std::mutex mutex_;
-  std::string job_;
+  std::string job_;                                         // that is shown, of those that run
+  std::map<std::string, Clock::time_point> heard_;          // when it was last heard of a job
   std::string_view phase_;                                  // in words
   std::map<std::pair<bool, std::uint32_t>, Shard> shards_;  // by store and shard
   WorkingTime working_;

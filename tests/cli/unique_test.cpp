@@ -164,7 +164,7 @@ TEST_CASE("backfill lists entities with the same values, and the unique index st
   check_status(
       found, 1,
       {"warning: entities have the same values in a unique index, which stays building unless they change\n",
-       "  index: by_n\n", "hint: find out why meanwhile; this backfill names examples when it ends\n", "by_m: ready\n",
+       "  index: by_n\n", "hint: find out why meanwhile; `looseleaf backfill` names examples when it ends\n", "by_m: ready\n",
        "error: a unique index stays building: several entities have the same values\n", "  index: by_n\n",
        "  rows: 3\n", "  values: [",
        "hint: change or delete all but one of each, at best those that are named first, then run `looseleaf backfill "

@@ -74,6 +74,8 @@ TEST_CASE(
   CHECK(contains(pair.original.looseleaf({"status"}).out, "\ncopied to cluster "));
   CHECK(contains(pair.original.looseleaf({"status"}).out, ": everything up to 2"));
   CHECK(holds_in_order(pair.original.looseleaf({"status"}).out, {": everything up to 2", " UTC, as of 2", " UTC\n"}));
+  pair.original.sql(1, "DELETE FROM looseleaf_progress WHERE job = 'copied_to'");
+  CHECK(contains(pair.original.looseleaf({"status"}).out, ": nothing was copied yet from shard 1, as of 2"));
   change(pair.original);
   check_run(pair.copy(), 0, "", {"looseleaf: created 0 indexes, dropped 0 indexes, wrote 9 versions\n"});
   check_same(pair);
@@ -97,6 +99,17 @@ TEST_CASE("indexes that are created and dropped in the original follow with the 
   create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}]})");
   check_status(pair.original.looseleaf({"backfill"}), 0, {"by_m"});
   check_status(pair.copy(), 0, {"created 1 index, dropped 1 index, wrote 0 versions\n"});
+  check_same(pair);
+}
+
+TEST_CASE("a copy fills indexes in the other cluster no faster than --max-rate") {
+  const Pair pair;
+  check_status(pair.copy(), 0, {"wrote 58 versions"});
+  create_index(pair.original, R"({"table": "by_m", "properties": [{"name": "n", "type": "int"}]})");
+  check_status(pair.original.looseleaf({"backfill"}), 0, {"by_m: ready"});
+  const auto start = std::chrono::steady_clock::now();
+  check_status(pair.copy({"--max-rate", "100"}), 0, {"created 1 index, "});
+  CHECK(std::chrono::steady_clock::now() - start > std::chrono::seconds(1));
   check_same(pair);
 }
 

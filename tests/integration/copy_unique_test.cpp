@@ -242,6 +242,24 @@ TEST_CASE("a copy that has duplicates from before the index gets it when the ori
   check_run(pair.other.looseleaf({"query", "by_m", "m=1", "--ids"}), 0, id_of(20) + "\n");
 }
 
+TEST_CASE("a copy that follows says which unique index stays building") {
+  const UniquePair pair;
+  put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));
+  check_status(pair.copy(), 0, {"wrote 14 versions"});
+  put_all(pair.original, entity(21, R"("m":2)"));
+  create_index(pair.original, by_m_unique);
+  cli::Process copy = pair.original.start(pair.copy_command({"--follow"}));
+  wait_until("it follows", [&] { return contains(copy.err(), "the copy has caught up"); });
+  check_status(
+      end_by(SIGTERM, copy), 143,
+      {"warning: a unique index stays `building` in the other cluster, because entities there have the same "
+       "values\n",
+       "index: by_m\n", "hint: when these entities have other values in this store, run `copy` once without "});
+  check_status(pair.original.looseleaf({"backfill"}), 0, {"by_m: ready"});
+  check_status(pair.copy(), 0, {"wrote 0 versions"});
+  pair.check_same();
+}
+
 TEST_CASE("a move fills a unique index that the copy could not have until it got the changes since its last run") {
   const UniquePair pair;
   put_all(pair.original, entity(20, R"("m":1)") + "\n" + entity(21, R"("m":1)"));

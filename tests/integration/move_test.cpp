@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
@@ -294,6 +296,29 @@ TEST_CASE("a move that was asleep while writers opened the store again does not 
     check_status(pair.finish(), 0, {has_moved});
     check_moved(pair, 39);
   }
+}
+
+TEST_CASE("a move waits for the last writer for a third of the time that writers may wait" * needs_failpoints) {
+  const MovingPair pair;
+  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command({"--freeze-limit", "24"}));
+  cli::Process put = pair.original.stop_at("put.commit:before", {"put"}, entity(0, R"("n":80)"));
+  move.signal(SIGCONT);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  check_status(resume(put), 0);
+  check_status(move.wait(), 0, {has_moved});
+  check_moved(pair, 38);
+}
+
+TEST_CASE("a move ends at once if another process takes the copy over while both stores are compared") {
+  const MovingPair pair;
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
+  const auto start = std::chrono::steady_clock::now();
+  cli::Process move = pair.original.start(pair.finish_command({"--max-rate", "1"}));  // for 40 s
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  pair.other.sql(0, "UPDATE looseleaf_progress SET token = token + 1 WHERE job = 'copy'");
+  put_all(pair.original, entity(0, R"("n":80)"));
+  check_status(move.wait(), 3, {"error: another process has taken over the copy\n"});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
 
 TEST_CASE("a signal in the middle of a move leaves the store open" * needs_failpoints) {

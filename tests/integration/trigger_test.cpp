@@ -190,6 +190,20 @@ TEST_CASE("two processes divide the shards, and another one takes over from one 
   stop(first);
 }
 
+TEST_CASE("a process that takes over shard after shard keeps its lease meanwhile" * needs_failpoints) {
+  const TestCluster cluster = initialised(12);  // six on each server
+  cli::Process process =
+      cluster.start(append_to(cluster.directory().path() + "/out"), {}, "trigger.claim:before=sleep:1000");
+  const std::string age =
+      "SELECT MIN(TIMESTAMPDIFF(SECOND, heartbeat, NOW(6))) FROM looseleaf_progress WHERE job = 'lease'";
+  wait_until("the last shard is taken", [&] {
+    const std::string seconds = cluster.sql(0, age);
+    CHECK((seconds == "NULL\n" || std::stoi(seconds) <= 4));
+    return contains(process.err(), "reading 12 shards: ");
+  });
+  stop(process);
+}
+
 TEST_CASE("a shard that fails does not keep a process from taking over others of its server") {
   const TestCluster cluster = initialised(4);  // two on each server
   const std::string files[] = {cluster.directory().path() + "/a", cluster.directory().path() + "/b"};

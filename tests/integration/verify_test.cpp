@@ -317,6 +317,44 @@ TEST_CASE("a backfill has one bar over all its phases, which status shows, too")
   CHECK(while_comparing < 2);
 }
 
+TEST_CASE("a scan ends although an entity is stored for each one that it reads") {
+  StoreFixture fixture(1);
+  fixture.fill(300);
+  shard::Shards shards = fixture.shards();
+  JobControl control;
+  job::Job job(shards, control, {}, "verify", Error(ErrorCode::interrupted, "stopped"));
+  scan::EntityScan scan(shards, 0, job);
+  std::uint64_t read = 0;
+  scan.read_rows([&](const shard::EntityRow&) {
+    REQUIRE(++read <= 300);
+    put_one(fixture.datastore, entity(300 + read));
+  });
+  CHECK(read == 300);
+}
+
+TEST_CASE("verify does not look one by one at the entities that are stored while it runs") {
+  StoreFixture fixture;
+  fixture.create_index(by_n);
+  fixture.fill(100);
+  Datastore writer = fixture.open();
+  JobControl control;
+  bool stored = false;
+  control.on_progress = [&](const Progress& progress) {
+    for (std::uint64_t i = 100; !stored && progress.phase == "compare" && i < 200; ++i) {
+      put_one(writer, entity(i, R"("n":1)"));
+    }
+    stored = stored || progress.phase == "compare";
+  };
+  const VerifyReport report = fixture.datastore.verify({}, control);
+  CHECK(stored);
+  CHECK(report.found == 0);
+  CHECK(report.entities == 100);
+  CHECK(report.looked_again == 0);
+  fixture.cluster.sql(0, "DELETE FROM by_n WHERE entity_id = x'" + id_of(199) + "'");
+  fixture.cluster.sql(1, "DELETE FROM by_n WHERE entity_id = x'" + id_of(199) + "'");
+  CHECK(fixture.datastore.verify({}, control).found == 1);  // the greatest id
+}
+
 TEST_CASE("a scan sees every entity once, whatever gaps there are and however large its body is") {
   StoreFixture fixture(1);
   fixture.fill(300);

@@ -118,9 +118,10 @@ class LOOSELEAF_EXPORT Datastore {
   // was delivered. See trigger.hpp.
   TriggerReport run_trigger(const TriggerOptions& options,
                             const std::function<bool(std::span<const Change>)>& deliver) const;
-  // Returns all triggers, in the order of their names. If a shard does not answer, throws, or with `down` adds it
-  // there and leaves it out.
-  [[nodiscard]] std::vector<TriggerStatus> triggers(std::map<std::uint32_t, Error>* down = nullptr) const;
+  // Returns all triggers, in the order of their names, or with `only` the one of this name, if there is one. If a shard
+  // does not answer, throws, or with `down` adds it there and leaves it out.
+  [[nodiscard]] std::vector<TriggerStatus> triggers(std::map<std::uint32_t, Error>* down = nullptr,
+                                                    const std::string& only = {}) const;
   // Lets a trigger begin again at `after`. Throws Error(usage) if there is none of this name, and Error(busy) if a
   // process runs it, unless `force` is true. So does drop_trigger(). Throws Error(moved) if the store has moved.
   void reset_trigger(const std::string& name, const std::string& after = "beginning", bool force = false);

@@ -135,9 +135,9 @@ TriggerReport Datastore::run_trigger(const TriggerOptions& options,
   return trigger::run(impl_->shards, options, deliver);
 }
 
-std::vector<TriggerStatus> Datastore::triggers(std::map<std::uint32_t, Error>* down) const {
+std::vector<TriggerStatus> Datastore::triggers(std::map<std::uint32_t, Error>* down, const std::string& only) const {
   std::map<std::uint32_t, Error> failed;
-  std::vector<TriggerStatus> found = trigger::list(impl_->shards, failed);
+  std::vector<TriggerStatus> found = trigger::list(impl_->shards, failed, only);
   if (down != nullptr) {
     down->merge(failed);
   } else if (!failed.empty()) {

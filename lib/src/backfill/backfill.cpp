@@ -36,6 +36,7 @@ using shard::Step;
 namespace steps = shard::steps;
 
 constexpr int most_verify_passes = 3;
+constexpr std::size_t most_superfluous = 10'000;  // entities of a shard that are remembered
 constexpr auto between_touches = std::chrono::milliseconds(20);
 
 class Backfill {
@@ -225,12 +226,21 @@ class Backfill {
   void find_nothing_missing() {
     VerifyOptions options;
     options.grace_seconds = 0;
-    std::map<std::uint32_t, std::vector<Uuid>> superfluous;  // entities with such rows, by entity shard
+    std::map<std::uint32_t, std::set<Uuid>> superfluous;  // entities with such rows, by entity shard
+    const auto delete_rows = [&](std::uint32_t shard, std::set<Uuid>& ids) {
+      repair(shard, std::vector(ids.begin(), ids.end()));
+      ids.clear();
+    };
     options.on_finding = [&](const Finding& finding) {
       if (!options.repair) {
         name(finding);
         if (is_superfluous(finding.kind)) {
-          superfluous[shard::shard_of(finding.entity_id, shards_.count())].push_back(finding.entity_id);
+          const std::uint32_t shard = shard::shard_of(finding.entity_id, shards_.count());
+          std::set<Uuid>& ids = superfluous[shard];
+          ids.insert(finding.entity_id);
+          if (ids.size() == most_superfluous) {  // only rows that are missing decide about the pass
+            delete_rows(shard, ids);
+          }
         }
       }
     };
@@ -253,8 +263,8 @@ class Backfill {
         count_conflicts(found);
         // An entity that was written twice, before its row was inserted and again during backfill.reconcile, has left
         // one.
-        for (const auto& [shard, ids] : superfluous) {
-          repair(shard, ids);
+        for (auto& [shard, ids] : superfluous) {
+          delete_rows(shard, ids);
         }
         return;
       }

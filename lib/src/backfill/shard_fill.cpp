@@ -324,7 +324,7 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
 void ShardFill::warn_of_conflict(const reconcile::Difference& conflict) const {
   shards_.warnings().give({"entities have the same values in a unique index, which stays building unless they change",
                            {{"index", conflict.table}},
-                           "find out why meanwhile; this backfill names examples when it ends"});
+                           "find out why meanwhile; `looseleaf backfill` names examples when it ends"});
 }
 
 std::set<std::uint32_t> ShardFill::shards_of(const Slice& slice) {

@@ -46,7 +46,7 @@ std::string to_string(DifferenceKind kind) {
 namespace compare {
 namespace {
 
-constexpr std::size_t ids_at_once = 20'000;  // that are read of a store
+constexpr std::size_t ids_at_once = 20'000;  // that are read of a store, or more if it has many shards
 constexpr std::size_t fewest_ids = 200;      // the same of a shard
 constexpr std::size_t batch = 2000;          // entities that are compared at once
 
@@ -127,11 +127,15 @@ class Comparison {
   // Adds the digests of all entities of a store.
   void read_all(const Store& store) {
     store.job.for_each_shard([&](std::uint32_t shard) {
-      store.job.progress().expect(
-          shard, shard::with_shard(store.shards, shard, store.shards.deadline(), [](const sql::Database& database) {
-            return shard::estimate_rows(database, "entities");
-          }));
+      const auto [rows, greatest] =
+          shard::with_shard(store.shards, shard, store.shards.deadline(), [](const sql::Database& database) {
+            return std::pair(shard::estimate_rows(database, "entities"),
+                             shard::greatest_id(database, "entities", "id"));
+          });
+      store.job.progress().expect(shard, rows);
       store.job.checkpoint(shard);
+      const std::lock_guard lock(mutex_);
+      greatest_ = std::max(greatest_, greatest);
     });
     store.job.for_each_shard([&](std::uint32_t shard) {
       std::uint64_t entities = 0;
@@ -165,7 +169,8 @@ class Comparison {
     return true;
   }
 
-  // Compares the entities in cells that differ.
+  // Compares the entities in cells that differ. An entity that differs all the time existed when the stores were read.
+  // New ids are greater than those that existed then, and without an end the comparison could run after them for ever.
   void compare_cells() {
     std::vector<Uuid> ids;
     std::optional<Uuid> from;
@@ -173,19 +178,21 @@ class Comparison {
       const IdWindow window = read_window(from);
       std::copy_if(window.ids.begin(), window.ids.end(), std::back_inserter(ids),
                    [&](const Uuid& id) { return sums_.differ_at(id); });
-      if (ids.size() >= batch || !window.next) {
+      from = window.next <= greatest_ ? window.next : std::nullopt;
+      if (ids.size() >= batch || !from) {
         compare_entities(ids);
         ids.clear();
       }
-      from = window.next;
     } while (from);
   }
 
-  // Reads ids of both stores from `from` on, about as many of each.
+  // Reads ids of both stores from `from` on, about as many of each, because a window ends where the first of them does.
   IdWindow read_window(const std::optional<Uuid>& from) {
     IdWindow window;
+    const std::size_t most_shards = std::max(here_.shards.count(), there_.shards.count());
+    const std::size_t total = std::max(ids_at_once, fewest_ids * most_shards);
     on_both([&](const Store& store) {
-      const std::size_t limit = std::max(ids_at_once / store.shards.count(), fewest_ids);
+      const std::size_t limit = total / store.shards.count();
       store.job.for_each_shard([&](std::uint32_t shard) {
         const auto ids = read_ids(store, shard, from, limit);
         const std::lock_guard lock(mutex_);
@@ -233,18 +240,10 @@ class Comparison {
   CellSums sums_{digester_};
   std::mutex mutex_;  // guards what follows, and a window, while several shards are read at once
   std::map<std::pair<bool, std::uint32_t>, std::uint64_t> rows_;  // tombstones included, by is_other and shard
+  std::optional<Uuid> greatest_;                                  // id of both stores when they began to be read
   CompareReport& report_;
   Settlement settlement_;
 };
-
-// Replicas of the other store limit the job only if its cluster file names any.
-Throttle throttle_there(const shard::Shards& there, Throttle throttle) {
-  const auto& shards = there.cluster().shards;
-  if (std::all_of(shards.begin(), shards.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
-    throttle.max_lag = 0;
-  }
-  return throttle;
-}
 
 void require_two_stores(const Store& here, const Store& there) {
   for (const Store* store : {&here, &there}) {
@@ -266,7 +265,7 @@ CompareReport compare(shard::Shards& here, shard::Shards& there, const CompareOp
   job::Job whole(here, control, options.throttle, "compare",
                  Error(ErrorCode::interrupted, "interrupted before everything was compared", {},
                        "nothing is proved; run the same command to begin again"));
-  job::Job part(whole, there, throttle_there(there, options.throttle), "compare");
+  job::Job part(whole, there, job::Throttling::in_other_store(there.cluster(), options.throttle), "compare");
   const Store this_store{here, whole}, other_store{there, part, true};
   require_two_stores(this_store, other_store);
   CompareReport report;

@@ -112,7 +112,8 @@ void require_no_copy(shard::Shards& original) {
   }
 }
 
-std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control, CopyReport& report) {
+std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, const CopyOptions& options,
+                              JobControl& control, CopyReport& report) {
   shard::require_not_moved(original);
   check_other(other);
   require_no_copy(original);
@@ -129,7 +130,7 @@ std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, Job
     target->refuse();
   }
   try {
-    copy_indexes(original, *target, control, report);
+    copy_indexes(original, *target, options, control, report);
   } catch (const Error&) {
     if (target->fresh()) {  // so that its owner can drop what is wrong there
       target->open();
@@ -182,12 +183,12 @@ CopyReport copy(shard::Shards& original, shard::Shards& other, const CopyOptions
   job::Job job(original, control, options.throttle, "copy",
                Error(ErrorCode::interrupted, "the copy was stopped; what was copied is kept", {},
                      "run the same command to resume"));
-  const std::unique_ptr<Target> target = begin(original, other, control, report);
+  const std::unique_ptr<Target> target = begin(original, other, options, control, report);
   if (options.follow) {
     follow(original, *target, options, job, report);
   } else {
     catch_up(original, *target, options, job, report);
-    fill_indexes(*target, control);
+    fill_indexes(*target, options, control);
   }
   return report;
 }

@@ -16,8 +16,8 @@ void check_other(shard::Shards& other);
 // Throws Error(usage) if this store is itself a copy in progress.
 void require_no_copy(shard::Shards& original);
 // Claims `other`, and makes its indexes those of the original. Then entities can be written there.
-[[nodiscard]] std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, JobControl& control,
-                                            CopyReport& report);
+[[nodiscard]] std::unique_ptr<Target> begin(shard::Shards& original, shard::Shards& other, const CopyOptions& options,
+                                            JobControl& control, CopyReport& report);
 // Copies everything that was committed when this was called.
 void catch_up(shard::Shards& original, Target& target, const CopyOptions& options, job::Job& job, CopyReport& report);
 // Copies everything that changes until the job is stopped. A failure that passes is told once, and so is its end.

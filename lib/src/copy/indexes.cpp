@@ -12,6 +12,7 @@
 #include "index/create_index.hpp"
 #include "index/drop_index.hpp"
 #include "job/jobs.hpp"
+#include "job/throttling.hpp"
 #include "shard/index_everywhere.hpp"
 #include "shard/other_store.hpp"
 
@@ -84,15 +85,27 @@ std::set<std::string> drops_under_way(shard::Shards& shards) {
   return tables;
 }
 
-void backfill_all(shard::Shards& other, JobControl& control) {
-  const BackfillReport filled = backfill::backfill(other, {}, control);
+void backfill_all(shard::Shards& other, const CopyOptions& options, JobControl& control) {
+  BackfillOptions limited;
+  limited.throttle = job::Throttling::in_other_store(other.cluster(), options.throttle);
+  const BackfillReport filled = backfill::backfill(other, limited, control);
   if (!filled.left_out.empty()) {
     throw Error(filled.left_out.front());
+  }
+  for (const auto& [table, conflicts] : filled.conflicts) {
+    if (options.follow) {
+      other.warnings().give(
+          {"a unique index stays `building` in the other cluster, because entities there have the same values",
+           {{"index", table}},
+           "when these entities have other values in this store, run `copy` once without --follow: it "
+           "fills the index at its end"});
+    }
   }
 }
 
 // A drop that died is completed. An index that a copier left incomplete when it died is dropped and created again.
-void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobControl& control, CopyReport& report) {
+void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, const CopyOptions& options,
+                  JobControl& control, CopyReport& report) {
   Indexes there = read_indexes(other);
   for (const std::string& table : drops_under_way(other)) {
     if (!there.definitions.contains(table)) {
@@ -126,23 +139,24 @@ void copy_indexes(const Indexes& wanted, shard::Shards& other, bool fresh, JobCo
     there.building = there.building || created.state == IndexState::building;
   }
   if (there.building) {
-    backfill_all(other, control);
+    backfill_all(other, options, control);
   }
 }
 
 }  // namespace
 
-void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report) {
+void copy_indexes(shard::Shards& original, Target& target, const CopyOptions& options, JobControl& control,
+                  CopyReport& report) {
   const auto other = sessions_of_its_own(target);
   const Indexes wanted = read_complete_indexes(original, "the original");
-  shard::in_other_store(*other, [&] { copy_indexes(wanted, *other, target.fresh(), control, report); });
+  shard::in_other_store(*other, [&] { copy_indexes(wanted, *other, target.fresh(), options, control, report); });
 }
 
-void fill_indexes(Target& target, JobControl& control) {
+void fill_indexes(Target& target, const CopyOptions& options, JobControl& control) {
   const auto other = sessions_of_its_own(target);
   shard::in_other_store(*other, [&] {
     if (read_indexes(*other).building) {
-      backfill_all(*other, control);
+      backfill_all(*other, options, control);
     }
   });
 }

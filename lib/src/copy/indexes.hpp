@@ -11,11 +11,12 @@ namespace looseleaf::copy {
 
 // Creates, fills and drops indexes in the other cluster until both have the same. Throws Error(busy) if the indexes of
 // one of them are being changed, and Error(usage) if the other one has an index that the copier did not create there.
-void copy_indexes(shard::Shards& original, Target& target, JobControl& control, CopyReport& report);
+void copy_indexes(shard::Shards& original, Target& target, const CopyOptions& options, JobControl& control,
+                  CopyReport& report);
 
 // Fills the indexes of the other cluster that are building, because entities had the same unique values when they were
 // created, and have them no more.
-void fill_indexes(Target& target, JobControl& control);
+void fill_indexes(Target& target, const CopyOptions& options, JobControl& control);
 
 // Throws Error(busy) unless both have the same indexes, in the same states.
 void require_same_indexes(shard::Shards& original, shard::Shards& other);

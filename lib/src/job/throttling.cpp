@@ -20,6 +20,11 @@ constexpr std::uint64_t chunks_a_second = 400;
 constexpr auto chunk_time = std::chrono::milliseconds(500);
 constexpr auto most_made_good = std::chrono::milliseconds(500);
 
+bool names_replicas(const Cluster& cluster) {
+  return std::any_of(cluster.shards.begin(), cluster.shards.end(),
+                     [](const ShardConfig& shard) { return !shard.replicas.empty(); });
+}
+
 }  // namespace
 
 Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(shards), limits_(limits) {
@@ -27,12 +32,15 @@ Throttling::Throttling(shard::Shards& shards, const Throttle& limits) : shards_(
 }
 
 void Throttling::check(const Cluster& cluster, const Throttle& limits) {
-  const auto& all = cluster.shards;
-  if (limits.max_lag > 0 &&
-      std::all_of(all.begin(), all.end(), [](const ShardConfig& shard) { return shard.replicas.empty(); })) {
+  if (limits.max_lag > 0 && !names_replicas(cluster)) {
     throw Error(ErrorCode::usage, "`--max-lag` needs replicas in the cluster file", {},
                 "add \"replicas\" to its shards, or omit --max-lag");
   }
+}
+
+Throttle Throttling::in_other_store(const Cluster& other, Throttle limits) {
+  limits.max_lag = names_replicas(other) ? limits.max_lag : 0;
+  return limits;
 }
 
 void Throttling::wait(std::uint64_t entities, const WhileWaiting& while_waiting) {

@@ -29,6 +29,9 @@ class Throttling {
 
   // Throws Error(usage) if max_lag is set and the cluster file names no replica.
   static void check(const Cluster& cluster, const Throttle& limits);
+  // Returns the limits for the part of a job that works on another store: replicas limit it only if that store's
+  // cluster file names any.
+  [[nodiscard]] static Throttle in_other_store(const Cluster& other, Throttle limits);
   // Throws what check() does.
   Throttling(shard::Shards& shards, const Throttle& limits);
 

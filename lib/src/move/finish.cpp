@@ -126,7 +126,7 @@ class Move {
     require_empty_buffers();
     require_no_late_trigger(tolerable_lag);
     try {
-      target_ = copy::begin(original_, other_, control_, report_.copy);
+      target_ = copy::begin(original_, other_, options_.copy, control_, report_.copy);
       if (shard::undo_moves(original_, other_.cluster_id(), original_.deadline())) {
         return true;
       }
@@ -210,7 +210,7 @@ class Move {
   void compare_all() {
     job::Job job(original_, control_, options_.copy.throttle, "copy", stopped());
     copy::catch_up(original_, *target_, options_.copy, job, report_.copy);
-    copy::fill_indexes(*target_, control_);
+    copy::fill_indexes(*target_, options_.copy, control_);
     changes_.emplace(target_->positions());
     target_->keep_from(target_->positions());  // what is deleted from now on is compared at the end
     JobControl following;
@@ -230,11 +230,27 @@ class Move {
       }
       following.stop = true;
     };
+    std::exception_ptr lost;  // why the copy does not go on; the comparison is useless then, and may take days
+    bool was_stopped = false;
     const auto follow = [&] {
-      job::Job background(original_, following, options_.copy.throttle, "copy", stopped());
-      copy::follow(original_, *target_, options_.copy, background, report_.copy);
+      try {
+        job::Job background(original_, following, options_.copy.throttle, "copy", stopped());
+        copy::follow(original_, *target_, options_.copy, background, report_.copy);
+      } catch (...) {
+        lost = std::current_exception();
+        was_stopped = control_.stop.exchange(true);  // stops the comparison
+        throw;
+      }
     };
-    base::run_all({compare, follow});
+    try {
+      base::run_all({compare, follow});
+    } catch (...) {
+      if (lost) {
+        control_.stop = was_stopped;
+        std::rethrow_exception(lost);
+      }
+      throw;
+    }
     report_.compared = found.entities;
     if (found.found > 0) {  // what is unsettled has changed meanwhile, and is compared again
       throw Differs{found.found};

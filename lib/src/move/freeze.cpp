@@ -1,4 +1,4 @@
-// Changes the state of one shard after the other, each under its fence. No writer that comes later misses the new
+// Changes the state of each shard under its fence, shard 0 first, or last. No writer that comes later misses the new
 // state.
 #include "move/freeze.hpp"
 
@@ -108,16 +108,14 @@ void require_open(shard::Shards& shards) {
   }
 }
 
-// Opens the shards before `failed` again, and that one, too, if there is one and its change may have been made. Returns
-// the error to throw.
-Error undo(shard::Shards& shards, std::uint32_t failed, std::uint64_t token, const Error& cause) {
-  const std::uint32_t end = std::min(cause.code() == ErrorCode::unavailable ? failed + 1 : failed, shards.count());
+// Opens the shards again that this process has tried to freeze, shard 0 last. A change that failed may have been made
+// all the same. Returns the error to throw.
+Error undo(shard::Shards& shards, Numbers tried, std::uint64_t token, const Error& cause) {
+  std::sort(tried.begin(), tried.end(), std::greater<>());
   Numbers opened, unknown;
-  for (std::uint32_t shard = end; shard-- > 0;) {
+  for (const std::uint32_t shard : tried) {
     try {
-      const bool was_ours =
-          change(shards, shard, {.state = AccessState::frozen, .token = token}, open, shards.deadline());
-      if (was_ours && shard < failed) {
+      if (change(shards, shard, {.state = AccessState::frozen, .token = token}, open, shards.deadline())) {
         opened.insert(opened.begin(), shard);
       }
     } catch (const Error&) {
@@ -161,8 +159,12 @@ class Thaw {
       }
     }
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {  // a freeze may have run at the same time
-      if (!failed_.contains(shard) && access_of(shards_, shard, shards_.deadline()).state != AccessState::open) {
-        failed_.emplace(shard, changed_meanwhile(shards_, shard));
+      try {
+        if (!failed_.contains(shard) && access_of(shards_, shard, shards_.deadline()).state != AccessState::open) {
+          throw changed_meanwhile(shards_, shard);
+        }
+      } catch (const Error& error) {
+        failed_.emplace(shard, error);
       }
     }
     if (!failed_.empty()) {
@@ -237,24 +239,27 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   require_open(shards);
   const Access frozen{AccessState::frozen, base::random_u64(), reason, job::this_process(), {}};
   const base::Deadline deadline = shards.deadline();
-  for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
-    try {
-      if (!change(shards, shard, open, frozen, deadline)) {
-        throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
-      }
-    } catch (const Error& error) {
-      throw undo(shards, shard, frozen.token, error);
+  std::mutex mutex;
+  Numbers tried;  // guarded by the mutex
+  const auto freeze_one = [&](std::uint32_t shard) {
+    {
+      const std::lock_guard lock(mutex);
+      tried.push_back(shard);
     }
-  }
-  // A thaw that ran at the same time may have opened the first ones.
+    if (!change(shards, shard, open, frozen, deadline)) {
+      throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
+    }
+  };
   try {
-    for (std::uint32_t shard = 0; shard < shards.count(); ++shard) {
+    freeze_one(0);  // of several processes, the first one there goes on
+    shard::for_shards(shards, all_but_first(shards), freeze_one);
+    shard::for_each_shard(shards, [&](std::uint32_t shard) {  // a thaw that ran at the same time may have opened some
       if (access_of(shards, shard, deadline).token != frozen.token) {
         throw changed_meanwhile(shards, shard);
       }
-    }
+    });
   } catch (const Error& error) {
-    throw undo(shards, shards.count(), frozen.token, error);
+    throw undo(shards, tried, frozen.token, error);
   }
 }
 

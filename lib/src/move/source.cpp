@@ -23,15 +23,15 @@ using shard::Access;
 using shard::Step;
 namespace steps = shard::steps;
 
-constexpr auto time_to_freeze = std::chrono::seconds(2);
+constexpr auto time_to_freeze = std::chrono::seconds(2);  // or more, if writers may wait longer
+
+}  // namespace
 
 std::vector<std::uint32_t> all_but_first(const shard::Shards& shards) {
   std::vector<std::uint32_t> others(shards.count() - 1);
   std::iota(others.begin(), others.end(), 1);
   return others;
 }
-
-}  // namespace
 
 Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard) {
   return {ErrorCode::busy, "another process has changed the state of the store", shards.where(shard),
@@ -108,7 +108,8 @@ Access Source::access(AccessState state, std::chrono::seconds limit) const {
 // From shard 0 on, because that one decides: a shard that waits although shard 0 does not is opened by whoever meets
 // it.
 void Source::freeze(std::chrono::seconds limit) {
-  const base::Deadline deadline(time_to_freeze);
+  const std::chrono::seconds time = std::max(time_to_freeze, limit / 3);
+  const base::Deadline deadline(time);
   const auto freeze_one = [&](std::uint32_t shard) {
     const Step step(steps::move_freeze, shard);
     if (step.left_out()) {
@@ -127,10 +128,10 @@ void Source::freeze(std::chrono::seconds limit) {
     shard::for_shards(shards_, all_but_first(shards_), freeze_one);
   } catch (Error& error) {
     if (error.code() == ErrorCode::unavailable) {
-      error.with_hint(
-          fmt::format("run the command again; all writers must be stopped within {} s, and a server was "
-                      "slow, or a transaction long",
-                      time_to_freeze.count()));
+      error.with_hint(fmt::format(
+          "run the command again, perhaps with a longer --freeze-limit; the writers of all shards ({}) must be "
+          "stopped within {} s, and a server was slow, or a transaction long",
+          shards_.count(), time.count()));
     }
     throw;
   }

@@ -29,7 +29,8 @@ class Source {
   // takes long.
   void require_may_freeze();
   // Lets all writers wait, from shard 0 on. When it has returned, no write commits. Throws Error(unavailable) if that
-  // takes too long. Once they have waited for `limit`, others may undo the move.
+  // takes longer than a third of `limit`, but at least 2 s. Once they have waited for `limit`, others may undo the
+  // move.
   void freeze(std::chrono::seconds limit);
   // Whether nobody has opened a shard again since freeze() has returned.
   [[nodiscard]] bool is_frozen();
@@ -57,6 +58,8 @@ class Source {
   std::uint64_t token_;
   bool may_be_decided_ = false;
 };
+
+[[nodiscard]] std::vector<std::uint32_t> all_but_first(const shard::Shards& shards);
 
 // That the shard no longer has the state that this process gave it.
 [[nodiscard]] Error changed_meanwhile(const shard::Shards& shards, std::uint32_t shard);

@@ -112,19 +112,25 @@ std::optional<std::vector<shard::EntityRow>> EntityScan::read_chunk(std::size_t 
     std::uint64_t end;
     std::vector<shard::EntityRow> rows;
   };
-  auto read = shard::read_shard(shards_, shard_, shards_.deadline(),
-                                [&](const sql::Database& database) -> std::optional<Chunk> {
-                                  auto rows = shard::read_added(database, position_, position_ + chunk, small_body);
-                                  if (!rows.empty()) {
-                                    return Chunk{position_ + chunk, std::move(rows)};
-                                  }
-                                  const auto next = shard::next_added(database, position_);
-                                  if (!next) {
-                                    return std::nullopt;
-                                  }
-                                  const std::uint64_t end = *next - 1 + chunk;
-                                  return Chunk{end, shard::read_added(database, *next - 1, end, small_body)};
-                                });
+  auto read = shard::read_shard(
+      shards_, shard_, shards_.deadline(), [&](const sql::Database& database) -> std::optional<Chunk> {
+        if (!until_) {
+          until_ = shard::last_added(database);
+        }
+        const auto read_above = [&](std::uint64_t above) {
+          const std::uint64_t end = std::min(above + chunk, *until_);
+          return Chunk{end, shard::read_added(database, above, end, small_body)};
+        };
+        if (position_ >= *until_) {
+          return std::nullopt;
+        }
+        Chunk found = read_above(position_);
+        if (found.rows.empty() && found.end < *until_) {
+          const auto next = shard::next_added(database, position_);
+          return next && *next <= *until_ ? std::optional(read_above(*next - 1)) : std::nullopt;
+        }
+        return found;
+      });
   if (!read) {
     return std::nullopt;
   }

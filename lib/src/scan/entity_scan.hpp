@@ -1,9 +1,11 @@
-// Reads all entities of one shard in the order in which they were added.
+// Reads all entities of one shard in the order in which they were added, up to the last one that exists when the scan
+// begins. With a limited rate it might never reach the end of a table that grows meanwhile.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <looseleaf/jobs.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ class EntityScan {
  private:
   void each_chunk(const std::function<void(std::vector<shard::EntityRow>&)>& work);
   void complete(shard::EntityRow& row);
-  // Reads the entities with the next `chunk` values of added_id; absent at the end.
+  // Reads entities with the next `chunk` values of added_id; absent at the end.
   [[nodiscard]] std::optional<std::vector<shard::EntityRow>> read_chunk(std::size_t chunk);
   void judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_entity,
              const std::function<void(const Finding&)>& on_problem);
@@ -61,7 +63,8 @@ class EntityScan {
   shard::Shards& shards_;
   const std::uint32_t shard_;
   job::Job& job_;
-  std::uint64_t position_ = 0;  // all entities with an added_id up to this one were read
+  std::uint64_t position_ = 0;          // all entities with an added_id up to this one were read
+  std::optional<std::uint64_t> until_;  // the last added_id when the scan began
   std::uint64_t entities_ = 0, deleted_ = 0;
 };
 

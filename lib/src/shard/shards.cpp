@@ -33,9 +33,9 @@ Shards::Shards(Cluster cluster, Options options)
           },
           [this](std::uint32_t shard) { identity_.refuse_uninitialised(shard, sessions_); }) {}
 
-std::unique_ptr<Shards> Shards::beside(const Shards& original) {
+std::unique_ptr<Shards> Shards::beside(Shards& original) {
   Options options = original.options_;
-  options.on_warning = nullptr;
+  options.on_warning = [&original](const Warning& warning) { original.warnings().give(warning); };
   auto other = std::make_unique<Shards>(original.cluster_, std::move(options));
   other->sessions_.connector().share_passwords(original.sessions_.connector());
   return other;

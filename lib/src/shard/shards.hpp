@@ -35,8 +35,9 @@ using server::shards_at_once;
 class Shards {
  public:
   Shards(Cluster cluster, Options options);
-  // Returns the same cluster with sessions of its own. It gives no warnings, and asks for no password a second time.
-  [[nodiscard]] static std::unique_ptr<Shards> beside(const Shards& original);
+  // Returns the same cluster with sessions of its own. It gives its warnings to `original`, which outlives it, and asks
+  // for no password a second time.
+  [[nodiscard]] static std::unique_ptr<Shards> beside(Shards& original);
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 

@@ -75,6 +75,11 @@ std::optional<Uuid> nth_id(const sql::Database& database, std::string_view table
   return first(fmt::format("{} AND {} > {}", where_in(id, range), id, id_literal(*range.from)), 0);
 }
 
+std::optional<Uuid> greatest_id(const sql::Database& database, std::string_view table, const std::string& id) {
+  const sql::Result found = database->query(fmt::format("SELECT MAX({}) FROM {}", id, database.table(table)));
+  return found.cell(0, 0) ? std::optional(require_uuid(found.text(0, 0))) : std::nullopt;
+}
+
 std::uint64_t estimate_rows(const sql::Database& database, const std::string& table) {
   const sql::Result found =
       database->query("SELECT COALESCE(table_rows, 0) FROM information_schema.tables WHERE table_schema = " +

@@ -47,6 +47,10 @@ void append_id_literal(std::string& out, const Uuid& id);
 [[nodiscard]] std::optional<Uuid> nth_id(const sql::Database& database, std::string_view table, const std::string& id,
                                          const IdRange& range, std::size_t skip);
 
+// Returns the greatest id in a table, by its column of ids; absent if the table is empty.
+[[nodiscard]] std::optional<Uuid> greatest_id(const sql::Database& database, std::string_view table,
+                                              const std::string& id);
+
 // Returns the server's estimate of the number of rows in a table; 0 if there is no such table.
 [[nodiscard]] std::uint64_t estimate_rows(const sql::Database& database, const std::string& table);
 

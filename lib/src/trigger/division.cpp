@@ -40,7 +40,7 @@ Division::Division(shard::Shards& shards, Holdings& holdings, std::string trigge
   std::atomic<std::size_t> answered = 0;
   std::vector<std::function<void()>> looks;
   for (const auto& here : servers_) {
-    looks.emplace_back([this, &here, &answered] { answered += look(here) ? 1 : 0; });
+    looks.emplace_back([this, &here, &answered] { answered += look(here, {}) ? 1 : 0; });
   }
   base::run_all(looks);
   if (failed_ || answered == 0) {
@@ -79,11 +79,11 @@ void Division::keep(const std::stop_token& stop, const std::vector<std::uint32_t
     if (stop.stop_requested()) {
       return;
     }
-    look(here);
+    look(here, stop);
   }
 }
 
-bool Division::look(const std::vector<std::uint32_t>& here) noexcept {
+bool Division::look(const std::vector<std::uint32_t>& here, const std::stop_token& stop) noexcept {
   bool answers = false;
   const std::vector<std::uint32_t> held_before = holdings_.held_of(here);
   try {
@@ -93,6 +93,10 @@ bool Division::look(const std::vector<std::uint32_t>& here) noexcept {
     }
     View view = read(here);
     for (const std::uint32_t shard : here) {
+      if (stop.stop_requested()) {
+        break;
+      }
+      renew(here.front(), view);  // each shard that is taken over or given back may take as long as half a lease
       if (!view.failures.contains(shard)) {
         survive(shard, view, [&] { shard::on_shard(shards_, shard, [&] { decide(shard, view, known[shard]); }); });
       }
@@ -118,16 +122,10 @@ bool Division::look(const std::vector<std::uint32_t>& here) noexcept {
 }
 
 // A failure of one shard must not keep this process from taking over the others. So then they are asked one by one. As
-// that may take long, the lease is renewed again and again.
+// that may take long, the lease is renewed meanwhile.
 Division::View Division::read(std::span<const std::uint32_t> here) {
   View view;
-  const auto renew = [&] {
-    shard::with_shard(shards_, here.front(), deadline_of_look(), [&](const sql::Database& first) {
-      renew_lease(first, trigger_, token_);
-      view.alive = live_processes(first, trigger_);
-    });
-  };
-  renew();
+  renew(here.front(), view);
   for (std::span<const std::uint32_t> rest = here; !rest.empty();) {
     const auto group = rest.first(std::min(rest.size(), shard::shards_at_once));
     rest = rest.subspan(group.size());
@@ -139,11 +137,23 @@ Division::View Division::read(std::span<const std::uint32_t> here) {
       }
       for (const std::uint32_t shard : group) {
         survive(shard, view, [&] { read_rows({&shard, 1}, view); });
-        renew();
+        renew(here.front(), view);
       }
     }
   }
   return view;
+}
+
+void Division::renew(std::uint32_t first, View& view) {
+  const auto now = std::chrono::steady_clock::now();
+  if (view.renewed && now - *view.renewed < between_looks) {
+    return;
+  }
+  shard::with_shard(shards_, first, deadline_of_look(), [&](const sql::Database& database) {
+    renew_lease(database, trigger_, token_);
+    view.alive = live_processes(database, trigger_);
+  });
+  view.renewed = now;
 }
 
 void Division::read_rows(std::span<const std::uint32_t> group, View& view) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -56,14 +57,17 @@ class Division {
   };
   struct View {
     Processes alive;
-    std::map<std::uint32_t, Seen> rows;       // by shard
-    std::map<std::uint32_t, Error> failures;  // by shard, whose row is not known
+    std::optional<std::chrono::steady_clock::time_point> renewed;  // when this process's lease was
+    std::map<std::uint32_t, Seen> rows;                            // by shard
+    std::map<std::uint32_t, Error> failures;                       // by shard, whose row is not known
   };
 
   void keep(const std::stop_token& stop, const std::vector<std::uint32_t>& here);
-  // Returns true if the server answered.
-  bool look(const std::vector<std::uint32_t>& here) noexcept;
+  // Returns true if the server answered. Leaves out the rest of the shards once it is to stop.
+  bool look(const std::vector<std::uint32_t>& here, const std::stop_token& stop) noexcept;
   [[nodiscard]] View read(std::span<const std::uint32_t> here);
+  // Renews the lease, and sees which processes are alive, unless that was less than two seconds ago.
+  void renew(std::uint32_t first, View& view);
   void read_rows(std::span<const std::uint32_t> group, View& view);
   // Keeps a failure that may be this shard's alone.
   static void survive(std::uint32_t shard, View& view, const std::function<void()>& work);

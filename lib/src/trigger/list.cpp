@@ -75,15 +75,15 @@ using ByName = std::map<std::string, std::map<std::uint32_t, TriggerShard>>;
 // Called with each shard that fails, from several threads.
 using Fails = std::function<void(std::uint32_t shard, const Error& error)>;
 
-// Adds all triggers of one shard. `alive` has the processes of each trigger on the shard's server, of which `first` is
-// the first shard.
-void add_shard(shard::Shards& shards, std::uint32_t shard, std::uint32_t first, std::map<std::string, Processes>& alive,
-               ByName& triggers, std::mutex& mutex, const Fails& fails) {
+// Adds all triggers of one shard, or `only` one. `alive` has the processes of each trigger on the shard's server, of
+// which `first` is the first shard.
+void add_shard(shard::Shards& shards, std::uint32_t shard, const std::string& only, std::uint32_t first,
+               std::map<std::string, Processes>& alive, ByName& triggers, std::mutex& mutex, const Fails& fails) {
   using Row = std::pair<TriggerRow, TriggerShard>;
   auto rows = shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
     std::vector<Row> found;
     for (const job::JobRow& job : job::read_jobs(database)) {
-      if (job.job == trigger_job) {
+      if (job.job == trigger_job && (only.empty() || job.table == only)) {
         const TriggerRow row = to_trigger_row(job);
         found.emplace_back(row, status_of(database, shard, row));
       }
@@ -109,7 +109,7 @@ void add_shard(shard::Shards& shards, std::uint32_t shard, std::uint32_t first, 
 
 }  // namespace
 
-std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, Error>& down) {
+std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, Error>& down, const std::string& only) {
   ByName triggers;
   std::mutex mutex;
   std::vector<std::uint32_t> firsts;
@@ -128,7 +128,7 @@ std::vector<TriggerStatus> list(shard::Shards& shards, std::map<std::uint32_t, E
     for (const std::uint32_t shard : servers.at(first)) {
       try {
         if (!failure) {
-          add_shard(shards, shard, first, alive, triggers, mutex, fails);
+          add_shard(shards, shard, only, first, alive, triggers, mutex, fails);
         }
       } catch (const Error& error) {
         if (!shard::may_be_one_shards(error)) {

@@ -80,6 +80,16 @@ struct RangeDifference {
   }
 };
 
+// Returns the smallest id above this one. It is absent if there is none.
+std::optional<Uuid> next_id(Uuid id) {
+  for (auto byte = id.bytes.rbegin(); byte != id.bytes.rend(); ++byte) {
+    if (++*byte != 0) {
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
 class DigestComparison {
  public:
   DigestComparison(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job)
@@ -98,23 +108,24 @@ class DigestComparison {
     expect_entities();
     DigestGrid grid = make_grid();
     scan_entities(grid, visitor);
-    return run(grid, visitor);
+    return run(grid, grid.ranges() - (ends_above_all_ ? 1 : 0), visitor);
   }
 
-  ComparisonCounts run(const DigestGrid& grid, const ComparisonVisitor& visitor) {
+  // Compares the first `ranges` ranges.
+  ComparisonCounts run(const DigestGrid& grid, std::size_t ranges, const ComparisonVisitor& visitor) {
     job_.progress().begin("compare");
     for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-      job_.progress().expect(shard, grid.ranges() * catalog_.indexes.size());
+      job_.progress().expect(shard, ranges * catalog_.indexes.size());
     }
-    for (std::size_t from = 0; from < grid.ranges(); from += ranges_at_once) {
-      compare(grid, from, std::min(from + ranges_at_once, grid.ranges()), visitor);
+    for (std::size_t from = 0; from < ranges; from += ranges_at_once) {
+      compare(grid, from, std::min(from + ranges_at_once, ranges), visitor);
     }
     return std::move(counts_);
   }
 
  private:
   // Chooses the bounds between ranges of ids. No range may contain too many entities of any shard or too many rows of
-  // any table.
+  // any table. The last range has none of them.
   std::vector<Uuid> find_bounds() {
     std::vector<Bound> by_entities, by_rows;
     job_.for_each_shard([&](std::uint32_t shard) {
@@ -134,7 +145,30 @@ class DigestComparison {
     const std::vector<Uuid> more = merge_bounds(std::move(by_rows));
     bounds.insert(bounds.end(), more.begin(), more.end());
     make_set(bounds);
-    return fit_into_grid(std::move(bounds));
+    bounds = fit_into_grid(std::move(bounds));
+    if (const auto above_all = next_id(find_greatest())) {
+      bounds.push_back(*above_all);
+      ends_above_all_ = true;
+    }
+    return bounds;
+  }
+
+  // Returns the greatest id that any entity or any row has. Ids that the program makes later are greater.
+  Uuid find_greatest() {
+    std::optional<Uuid> greatest;
+    job_.for_each_shard([&](std::uint32_t shard) {
+      job_.checkpoint(shard);
+      const auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+        auto id = shard::greatest_id(database, "entities", "id");
+        for (const shard::CatalogIndex& index : catalog_.indexes) {
+          id = std::max(id, shard::greatest_id(database, index.definition.table, "entity_id"));
+        }
+        return id;
+      });
+      const std::lock_guard lock(mutex_);
+      greatest = std::max(greatest, found);
+    });
+    return greatest.value_or(Uuid());
   }
 
   // Drops bounds of which a grid has no room.
@@ -437,6 +471,7 @@ class DigestComparison {
   shard::Shards& shards_;
   job::Job& job_;
   const shard::Catalog catalog_;  // of the indexes that are compared
+  bool ends_above_all_ = false;   // the last range of the grid is above every id that existed when it was made
   std::mutex mutex_;  // guards the members below, and calls of the visitor while several shards are read at once
   ComparisonCounts counts_;
 };
@@ -450,7 +485,7 @@ DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogInde
 ComparisonCounts compare_digests(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
                                  const ComparisonVisitor& visitor, const DigestGrid* scanned) {
   DigestComparison comparison(shards, indexes, job);
-  return scanned != nullptr ? comparison.run(*scanned, visitor) : comparison.run(visitor);
+  return scanned != nullptr ? comparison.run(*scanned, scanned->ranges(), visitor) : comparison.run(visitor);
 }
 
 }  // namespace looseleaf::verify

@@ -8,11 +8,12 @@
 // that differ.
 //
 // The comparison misses no wrong row. A row has one entity id, so it belongs to one range and one cell. The ranges
-// cover all ids, including the ids that no entity has. Suppose that a row is wrong during the whole comparison: the row
-// is absent although its entity calls for it, or it is present although no entity calls for it. Then the row is on only
-// one side of its cell, no matter when the two sides were read and no matter which other rows changed meanwhile.
-// Therefore the digests differ, the comparison reads the cell again, and again finds the row on one side only. The
-// comparison may or may not report a row that becomes wrong, or right, during the comparison.
+// cover all ids that an entity or a row has when the comparison begins. So it does not compare, one by one, all
+// entities that are stored meanwhile, whose new ids are greater. Suppose that a row is wrong during the whole
+// comparison: the row is absent although its entity calls for it, or it is present although no entity calls for it.
+// Then the row is on only one side of its cell, no matter when the two sides were read and no matter which other rows
+// changed meanwhile. Therefore the digests differ, the comparison reads the cell again, and again finds the row on one
+// side only. The comparison may or may not report a row that becomes wrong, or right, during the comparison.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,8 @@ struct ComparisonCounts {
 DigestGrid make_grid(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job);
 
 // `scanned` is a grid from make_grid() for the same indexes that already contains the rows all entities call for. With
-// it, the comparison reads only the bodies in cells that differ, reports no broken entities and counts no entities.
+// it, the comparison reads only the bodies in cells that differ, reports no broken entities and counts no entities. It
+// also compares the rows of greater ids than existed when the grid was made.
 ComparisonCounts compare_digests(shard::Shards& shards, const std::vector<shard::CatalogIndex>& indexes, job::Job& job,
                                  const ComparisonVisitor& visitor, const DigestGrid* scanned = nullptr);
 
