@@ -128,7 +128,7 @@ class Comparison {
   void read_all(const Store& store) {
     store.job.for_each_shard([&](std::uint32_t shard) {
       const auto [rows, greatest] =
-          shard::with_shard(store.shards, shard, store.shards.deadline(), [](const sql::Database& database) {
+          shard::read_shard(store.shards, shard, store.shards.deadline(), [](const sql::Database& database) {
             return std::pair(shard::estimate_rows(database, "entities"),
                              shard::greatest_id(database, "entities", "id"));
           });

@@ -110,31 +110,31 @@ void EntityScan::judge(std::vector<shard::EntityRow>& rows, const OnEntity& on_e
 std::optional<std::vector<shard::EntityRow>> EntityScan::read_chunk(std::size_t chunk) {
   struct Chunk {
     std::uint64_t end;
+    std::uint64_t until;  // where the scan ends; of use only if this read counts
     std::vector<shard::EntityRow> rows;
   };
-  auto read = shard::read_shard(
-      shards_, shard_, shards_.deadline(), [&](const sql::Database& database) -> std::optional<Chunk> {
-        if (!until_) {
-          until_ = shard::last_added(database);
-        }
-        const auto read_above = [&](std::uint64_t above) {
-          const std::uint64_t end = std::min(above + chunk, *until_);
-          return Chunk{end, shard::read_added(database, above, end, small_body)};
-        };
-        if (position_ >= *until_) {
-          return std::nullopt;
-        }
-        Chunk found = read_above(position_);
-        if (found.rows.empty() && found.end < *until_) {
-          const auto next = shard::next_added(database, position_);
-          return next && *next <= *until_ ? std::optional(read_above(*next - 1)) : std::nullopt;
-        }
-        return found;
-      });
+  auto read = shard::read_shard(shards_, shard_, shards_.deadline(),
+                                [&](const sql::Database& database) -> std::optional<Chunk> {
+                                  const std::uint64_t until = until_ ? *until_ : shard::last_added(database);
+                                  const auto read_above = [&](std::uint64_t above) {
+                                    const std::uint64_t end = std::min(above + chunk, until);
+                                    return Chunk{end, until, shard::read_added(database, above, end, small_body)};
+                                  };
+                                  if (position_ >= until) {
+                                    return std::nullopt;
+                                  }
+                                  Chunk found = read_above(position_);
+                                  if (found.rows.empty() && found.end < until) {
+                                    const auto next = shard::next_added(database, position_);
+                                    return next && *next <= until ? std::optional(read_above(*next - 1)) : std::nullopt;
+                                  }
+                                  return found;
+                                });
   if (!read) {
     return std::nullopt;
   }
   position_ = read->end;
+  until_ = read->until;
   return std::move(read->rows);
 }
 

@@ -158,7 +158,7 @@ class DigestComparison {
     std::optional<Uuid> greatest;
     job_.for_each_shard([&](std::uint32_t shard) {
       job_.checkpoint(shard);
-      const auto found = shard::with_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
+      const auto found = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
         auto id = shard::greatest_id(database, "entities", "id");
         for (const shard::CatalogIndex& index : catalog_.indexes) {
           id = std::max(id, shard::greatest_id(database, index.definition.table, "entity_id"));
