@@ -454,8 +454,7 @@ void add_parameters(Command& command, PutArguments& options) {
            "then `get`, `query`, `update`, `delete` and `put --merge` do not find it. If its id exists by then with "
            "another text, or a unique index forbids it, it is refused: `looseleaf refused list` shows it. A write "
            "waits at most 3 seconds for the servers that it needs, and only 0.2 seconds if one is known to be down; "
-           "for "
-           "one that stops responding, up to half of `--timeout`. Then it has a whole `--timeout` to be buffered."},
+           "for one that stops responding, up to half of `--timeout`. Then it has a whole `--timeout` to be buffered."},
       {.name = "--merge",
        .help = "merge what is given into the stored entities, as JSON Merge Patch (RFC 7396)",
        .target = &options.merge,

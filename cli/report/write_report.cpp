@@ -137,6 +137,7 @@ void WriteReport::empty_rejects() {
 
 void WriteReport::begin_rejects_with(const std::string& header) {
   const Lock lock(mutex_);
+  has_header_ = true;
   if (rejects_) {
     rejects_->begin_with(header);
   }
@@ -454,9 +455,9 @@ void WriteReport::print_note_of_counts() const {
   } else if (!unread_.empty()) {
     text += "; the rest of the input was not read";
     if (const auto& [input, from] = unread_.front(); stop_requested() && from) {
-      text += fmt::format(": begin at line {}{}{}", from->line,
+      text += fmt::format(": begin at line {}{}{}{}", from->line,
                           from->column == 1 ? "" : fmt::format(", column {},", from->column),
-                          input.empty() ? "" : " of " + input);
+                          input.empty() ? "" : " of " + input, has_header_ ? ", behind its header" : "");
     }
   }
   print_note(text);

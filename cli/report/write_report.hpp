@@ -31,7 +31,8 @@ class WriteReport {
 
   // Deletes the rejects of an earlier run.
   void empty_rejects();
-  // Gives the rejects file this header, if there is such a file. Throws Error(bad_entity) if it has another one.
+  // The input has a header. The rejects file gets this one, if there is such a file. Throws Error(bad_entity) if it has
+  // another one.
   void begin_rejects_with(const std::string& header);
   // Results from `first_sequence` on belong to this input.
   void begin_input(const std::string& name, std::uint64_t first_sequence);
@@ -96,7 +97,7 @@ class WriteReport {
   FailureDigest rejections_, absent_, existing_;
   std::map<WriteStatus, std::uint64_t> counts_;
   ExitStatus status_ = ExitStatus::done;
-  bool hopeless_ = false, moved_ = false, rejects_failed_ = false;
+  bool hopeless_ = false, moved_ = false, rejects_failed_ = false, has_header_ = false;
 };
 
 }  // namespace looseleaf::cli

@@ -56,13 +56,21 @@ void Cleaner::pass() {
     }
   };
   attempt([&] { name_holder(); });
+  records_.begin_pass();
   const auto until = options_.follow ? Clock::now() + longest_round : Clock::time_point::max();
   do {
     attempt([&] { records_.list(); });
     attempt([&] {
-      shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) { handle_records(shard); });
+      shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) {
+        try {
+          handle_records(shard);
+        } catch (...) {
+          records_.leave_out(shard);  // the others go on
+          throw;
+        }
+      });
     });
-  } while (!failure && records_.has_more() && Clock::now() < until);
+  } while (records_.has_more() && Clock::now() < until);
   attempt([&] { flush(); });
   if (failure) {
     std::rethrow_exception(failure);
@@ -155,7 +163,7 @@ void Cleaner::write_row(std::uint32_t shard, const std::string& job, const std::
                     [&](const sql::Database& database) { job::write_job(database, row); });
 }
 
-// Names this process on each shard, once, and shows on shard 0 that it lives.
+// Names this process on each shard, once.
 void Cleaner::name_holder() {
   std::vector<std::uint32_t> unnamed;
   for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
@@ -170,17 +178,26 @@ void Cleaner::name_holder() {
     }
     named_[shard] = 1;
   });
-  if (Clock::now() >= heartbeat_at_) {
+  show_life();
+}
+
+// Updates the heartbeats on shard 0 now and then.
+void Cleaner::show_life() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (Clock::now() < heartbeat_at_) {
+      return;
+    }
     heartbeat_at_ = Clock::now() + between_heartbeats;
-    job::JobRow row;
-    row.token = token_;
-    shard::with_shard(shards_, 0, shards_.deadline(), [&](const sql::Database& database) {
-      for (const char* const job : {job::clean_job, job::purge_job}) {
-        row.job = job;
-        job::touch_job(database, row);
-      }
-    });
   }
+  job::JobRow row;
+  row.token = token_;
+  shard::with_shard(shards_, 0, shards_.deadline(), [&](const sql::Database& database) {
+    for (const char* const job : {job::clean_job, job::purge_job}) {
+      row.job = job;
+      job::touch_job(database, row);
+    }
+  });
 }
 
 // Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
@@ -192,6 +209,7 @@ void Cleaner::handle_records(std::uint32_t shard) {
   });
   for (std::size_t from = 0; from < due.size(); from += records_at_once) {
     const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
+    show_life();
     const std::vector<Uuid> ids = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
       return shard::read_cleanup_ids(database, some);
     });

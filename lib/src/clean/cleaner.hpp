@@ -57,6 +57,7 @@ class Cleaner {
   void write_row(std::uint32_t shard, const std::string& job, const std::optional<base::Stamp>& barrier,
                  const std::string& holder);
   void name_holder();
+  void show_life();
   void handle_records(std::uint32_t shard);
   void flush();
   // Returns why something cannot be flushed, unless it is that a shard is down, or that the store takes no writes.
@@ -89,12 +90,12 @@ class Cleaner {
   const std::uint64_t token_;  // of the lock
   std::vector<char> named_;    // by shard: this process is named as the holder
   RecordList records_;
-  Clock::time_point heartbeat_at_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
   std::vector<Clock::time_point> purge_at_;      // by shard: not earlier
   Clock::time_point forget_backfills_at_;
   std::mutex mutex_;  // guards the members below
   CleanReport report_;
+  Clock::time_point heartbeat_at_;          // not earlier
   std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::optional<Error> flush_failure_;      // of the last flush
   Clock::time_point flush_at_;              // not earlier: what was left then would be left again

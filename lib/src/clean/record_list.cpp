@@ -8,8 +8,8 @@
 namespace looseleaf::clean {
 namespace {
 
-constexpr std::size_t most_listed = 1000;              // records of a shard: memory has a limit, and they have none
-constexpr auto settled_age = std::chrono::seconds(1);  // a put that lives has deleted its record by then
+constexpr std::size_t most_listed = 1000;               // records of a shard: memory has a limit, and they have none
+constexpr auto settled_age = std::chrono::seconds(10);  // a put that lives has deleted its record by then
 
 }  // namespace
 
@@ -19,6 +19,12 @@ RecordList::RecordList(shard::Shards& shards, job::Job& job, bool only_settled)
       only_settled_(only_settled),
       of_shards_(shards.count()),
       oldest_(shards.count(), Oldest{Clock::now(), Clock::now(), true}) {}
+
+void RecordList::begin_pass() {
+  for (OfShard& of_shard : of_shards_) {
+    of_shard.is_left_out = false;
+  }
+}
 
 void RecordList::list() {
   for (OfShard& of_shard : of_shards_) {
@@ -64,7 +70,8 @@ void RecordList::note(std::uint32_t shard, Clock::time_point asked, const std::v
     oldest.written = std::min(oldest.written, written);
     listed.insert(record.token);
     // The clock of a server that took another one's place may be behind.
-    if (!only_settled_ || record.age >= settled_age || of_shard.listed.contains(record.token)) {
+    const bool is_settled = record.age >= settled_age || of_shard.listed.contains(record.token);
+    if (!of_shard.is_left_out && (!only_settled_ || is_settled)) {
       of_shard.due.push_back(record.token);
     } else {
       oldest_other = {std::min(oldest_other.written, written), asked, false};
@@ -91,7 +98,9 @@ std::vector<std::uint32_t> RecordList::shards_due() const {
 }
 
 void RecordList::mark_handled(std::uint32_t shard) {
-  note_oldest(shard, of_shards_[shard].oldest_other);
+  if (!of_shards_[shard].is_full) {  // or else what was not listed may be as old
+    note_oldest(shard, of_shards_[shard].oldest_other);
+  }
 }
 
 void RecordList::note_oldest(std::uint32_t shard, const Oldest& oldest) {

@@ -17,10 +17,13 @@ namespace looseleaf::clean {
 // list(), and then handling what is due, make a pass. `shards` and `job` outlive it.
 class RecordList {
  public:
-  // With `only_settled`, a record is due only if it is older than a second, or the last list() has seen it too: a
+  // With `only_settled`, a record is due only if it is older than some seconds, or the last list() has seen it too: a
   // younger one is left to its put, which has hardly begun to clean up.
   RecordList(shard::Shards& shards, job::Job& job, bool only_settled);
 
+  void begin_pass();
+  // Until the next pass, nothing of this shard is due. Thread-safe for different shards.
+  void leave_out(std::uint32_t shard) { of_shards_.at(shard).is_left_out = true; }
   // Lists the records of all shards, up to a limit for each, with one statement for up to 32 shards of a server. If
   // that fails for some shards, it still lists those of the others, and then throws the first failure.
   void list();
@@ -52,6 +55,7 @@ class RecordList {
     std::vector<std::uint64_t> due;  // of these
     Oldest oldest_other;             // of those that are not due
     bool is_full = false;            // there may be more
+    bool is_left_out = false;
   };
 
   void list(std::span<const std::uint32_t> group);

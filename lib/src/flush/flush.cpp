@@ -75,17 +75,16 @@ class Flush {
       : shards_(shards), job_(job), report_(report), writer_(shards) {}
 
   void run(const Counts& counts) {
-    std::vector<std::uint32_t> with_copies;
     for (const auto& [shard, count] : counts) {
       if (count.receipts > 0) {
         decided_on_.insert(shard);
       }
       if (count.copies > 0) {
-        with_copies.push_back(shard);
+        with_copies_.push_back(shard);
       }
     }
     settle();  // what an earlier flush has left
-    BufferQueue queue(shards_, job_, with_copies, report_.failures);
+    BufferQueue queue(shards_, job_, with_copies_, report_.failures);
     std::uint64_t bytes = 0;
     while (auto write = queue.next()) {
       // A repeated id begins the next batch, because its first write comes first.
@@ -416,9 +415,13 @@ class Flush {
     }
   }
 
-  // Returns true if a shard that may have a copy does not answer: the receipt stays until it does.
+  // Returns true if a shard that may have a copy does not answer, and no other has any: the receipt stays as it is.
   [[nodiscard]] bool waits_for_copy(const shard::Receipt& receipt) const {
-    return is_out(receipt.copies.first) || (receipt.copies.second && is_out(*receipt.copies.second));
+    const auto is_done = [&](std::uint32_t shard) {
+      return is_out(shard) || !std::binary_search(with_copies_.begin(), with_copies_.end(), shard);
+    };
+    const auto& [first, second] = receipt.copies;
+    return (is_out(first) || (second && is_out(*second))) && is_done(first) && (!second || is_done(*second));
   }
 
   void settle(std::uint32_t shard, const std::vector<shard::Receipt>& receipts) {
@@ -471,6 +474,7 @@ class Flush {
   job::Job& job_;
   FlushReport& report_;
   write::Writer writer_;
+  std::vector<std::uint32_t> with_copies_;  // shards, sorted, that had copies in the beginning
   std::vector<shard::BufferedWrite> batch_;
   std::set<Uuid> ids_;                         // of the batch, distinct
   std::set<std::uint32_t> blocked_;            // shards whose entities are not tried any more

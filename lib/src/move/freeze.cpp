@@ -19,6 +19,7 @@
 #include "move/source.hpp"
 #include "shard/access.hpp"
 #include "shard/steps.hpp"
+#include "sql/errors.hpp"
 
 namespace looseleaf::move {
 namespace {
@@ -108,8 +109,14 @@ void require_open(shard::Shards& shards) {
   }
 }
 
-// Opens the shards again that this process has tried to freeze, shard 0 last. A change that failed may have been made
-// all the same. Returns the error to throw.
+// Returns true unless the error is the server's answer to a statement of the change. Otherwise the answer to a COMMIT
+// may have been lost, perhaps that of an attempt before the one that met this error.
+bool may_be_changed_after(const Error& error) {
+  const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
+  return error.code() == ErrorCode::unavailable || (server != nullptr && server->refuses_login());
+}
+
+// Opens the shards again that this process has frozen, or may have, shard 0 last. Returns the error to throw.
 Error undo(shard::Shards& shards, Numbers tried, std::uint64_t token, const Error& cause) {
   std::sort(tried.begin(), tried.end(), std::greater<>());
   Numbers opened, unknown;
@@ -242,13 +249,21 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   std::mutex mutex;
   Numbers tried;  // guarded by the mutex
   const auto freeze_one = [&](std::uint32_t shard) {
-    {
+    const auto note = [&] {
       const std::lock_guard lock(mutex);
       tried.push_back(shard);
+    };
+    try {
+      if (!change(shards, shard, open, frozen, deadline)) {
+        throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
+      }
+    } catch (const Error& error) {
+      if (may_be_changed_after(error)) {
+        note();
+      }
+      throw;
     }
-    if (!change(shards, shard, open, frozen, deadline)) {
-      throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
-    }
+    note();
   };
   try {
     freeze_one(0);  // of several processes, the first one there goes on

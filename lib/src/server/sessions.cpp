@@ -17,9 +17,6 @@ constexpr int er_bad_db = 1049;
 // For this time after a server did not accept a connection, it is not asked again by those who do not wait for it.
 constexpr auto just_now = std::chrono::seconds(1);
 
-// A server that needs longer to accept a connection holds up nobody who can do without it.
-constexpr std::chrono::milliseconds longest_ahead = std::chrono::seconds(1);
-
 // How long connect_unchecked_once() waits while this process has too many connections.
 constexpr auto longest_unneeded_wait = std::chrono::seconds(1);
 
@@ -206,7 +203,7 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
 
 Lease Sessions::connect_soon(std::uint32_t shard, Purpose purpose) {
   const auto longest = connector_.timeout();
-  return attempt(shard, purpose, base::Deadline(longest), {longest_ahead, longest}, Again::unless_it_just_failed);
+  return attempt(shard, purpose, base::Deadline(longest), {soon, longest}, Again::unless_it_just_failed);
 }
 
 Lease Sessions::connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait) {
@@ -265,7 +262,7 @@ void Sessions::open_ahead(const std::set<std::uint32_t>& shards, Purpose purpose
       }
       pool.make_room(*place);
       try {
-        static_cast<void>(open(shard, *std::move(place), pool.generation(), {longest_ahead, connector_.timeout()}));
+        static_cast<void>(open(shard, *std::move(place), pool.generation(), {soon, connector_.timeout()}));
       } catch (const sql::ServerError& error) {
         if (error.refuses_login()) {
           health_of(shard).attempt_failed(error);

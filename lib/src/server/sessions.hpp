@@ -92,7 +92,9 @@ class Sessions {
   // operation for little longer than that, but for at least a second, because the client library counts whole seconds.
   [[nodiscard]] Lease connect_once(std::uint32_t shard, Purpose purpose = Purpose::general,
                                    std::optional<std::chrono::milliseconds> left = {});
-  // The same, but gives the server only a second to accept a connection. For a caller that can do without it.
+  // A server that needs longer to accept a connection holds up nobody who can do without it.
+  static constexpr std::chrono::milliseconds soon{1000};
+  // The same, but gives the server only that long to accept a connection.
   [[nodiscard]] Lease connect_soon(std::uint32_t shard, Purpose purpose = Purpose::general);
   // The same as connect_once(), with a whole timeout once it has a place, for which it waits this long at most.
   [[nodiscard]] Lease connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait);
