@@ -397,7 +397,9 @@ TEST_CASE("a server that was taken offline is asked again until the time is up")
   const StatusCounter refused(*admin, refused_connections);
   cli::Process patient = store.start({"put", "--timeout", "20"}, entity(0, "\"n\":2"));
   refused.wait_for_growth(3);
-  store.cluster.server_sql(1, "SET GLOBAL offline_mode = 0");  // first: nobody waits for it after the commit
+  // The other server first: after the commit nobody waits for it, or asks it within a second after it has refused.
+  store.cluster.server_sql(1, "SET GLOBAL offline_mode = 0");
+  std::this_thread::sleep_for(1200ms);
   offline.restore();
   check_run(patient.wait(), 0, id_of(0) + "\n");
   store.check_all_is_well(id_of(0));
