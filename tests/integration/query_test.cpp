@@ -153,8 +153,9 @@ TEST_CASE_FIXTURE(Replaced, "a store that knows the index asks no shard but thos
   CHECK(selects_of_query(1) == 2);  // its rows, together with its state, and the entities
 }
 
-TEST_CASE_FIXTURE(StoreFixture,
-                  "an index in whose order a query goes across many values can be created anew beside it") {
+TEST_CASE_FIXTURE(
+    StoreFixture,
+    "an index in whose order a query goes across many values can be dropped and created again beside it") {
   constexpr const char* by_three =
       R"({"table": "index_user", "properties": [{"name": "user", "type": "uuid"}, {"name": "age", "type": "int"},
                                                 {"name": "name", "type": "string"}]})";
