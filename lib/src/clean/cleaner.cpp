@@ -181,7 +181,8 @@ void Cleaner::name_holder() {
   show_life();
 }
 
-// Updates the heartbeats on shard 0 now and then.
+// Updates the heartbeats on shard 0 now and then. If that fails, the work goes on: the lock tells whether shard 0 is
+// there.
 void Cleaner::show_life() {
   {
     const std::lock_guard lock(mutex_);
@@ -192,12 +193,15 @@ void Cleaner::show_life() {
   }
   job::JobRow row;
   row.token = token_;
-  shard::with_shard(shards_, 0, shards_.deadline(), [&](const sql::Database& database) {
-    for (const char* const job : {job::clean_job, job::purge_job}) {
-      row.job = job;
-      job::touch_job(database, row);
-    }
-  });
+  try {
+    shard::with_shard(shards_, 0, base::Deadline({}), [&](const sql::Database& database) {
+      for (const char* const job : {job::clean_job, job::purge_job}) {
+        row.job = job;
+        job::touch_job(database, row);
+      }
+    });
+  } catch (const sql::ServerError&) {
+  }
 }
 
 // Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
