@@ -81,12 +81,11 @@ run 'search guitar'
 
 step "Many entries are put, changed and deleted, and meanwhile a process, a command and a server are killed"
 run 'write 2>> "$log" & writer=$!'
-run 'sleep 1; kill_process "${processes[0]}"'
-run 'touch "$kill_here"; while [ -e "$kill_here" ]; do sleep 0.1; done'
+run 'sleep 1; touch "$kill_here"; until grep "command was ended" "$log"; do sleep 0.1; done'
+run 'kill_process "${processes[0]}"'
 run 'kill_server 0; looseleaf sandbox start --quiet --shards 3 --dir "$sandbox" > /dev/null'
 run 'wait "$writer"'
 run 'wait_until_all_is_delivered'
-run 'grep "command was ended" "$log"'
 
 step "The index has what the store has, even if old changes come late"
 run 'sqlite3 "$index" ".read apply.sql" < "$sandbox.old"'

@@ -108,14 +108,15 @@ class World {
     return ids;
   }
 
-  // Of the first five each begins with another type, so that no run lacks one; nor a type that can be sharded on,
-  // nor a unique index.
+  // Of the first five each begins with another type, so that no run lacks one; nor a type that can be sharded on, nor
+  // a unique or an immutable index.
   IndexDefinition draw_definition(std::size_t number, bool sharded) {
     while (true) {
       IndexDefinition definition = random_definition(random_, taste_, fmt::format("index_{}", number));
       const bool wanted_type = number > 4 || definition.properties.front().type == static_cast<PropertyType>(number);
       const bool wanted_place = number > 2 || !sharded || definition.shard_on == std::size_t{0};
-      if (wanted_type && wanted_place && (number < 5 || !sharded || definition.unique)) {
+      const bool wanted_kind = number < 5 || (sharded ? definition.unique : definition.immutable);
+      if (wanted_type && wanted_place && wanted_kind) {
         return definition;
       }
     }
