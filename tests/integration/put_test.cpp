@@ -551,6 +551,24 @@ TEST_CASE("entities that follow new ones are not looked for before they are inse
   CHECK(looks_of_put(0x40) == known - 1);
 }
 
+TEST_CASE("one broken shard leaves a batch one transaction for all others of its server") {
+  StoreFixture fixture(12);
+  fixture.cluster.sql(4, "RENAME TABLE entities TO gone");
+  std::vector<std::string> texts;
+  for (int number = 0; number < 12; number += 2) {  // one on each shard of the first server
+    texts.push_back(entity(number, R"("n":0)"));
+  }
+  const auto commits = [&] { return fixture.cluster.status(0, "Com_commit"); };
+  const std::uint64_t before = commits();
+  const std::vector<WriteResult> results = fixture.datastore.put(texts);
+  CHECK(commits() == before + 1);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    CAPTURE(i);
+    CHECK(results[i].status == (i == 2 ? WriteStatus::failed : WriteStatus::stored));
+  }
+  CHECK(context_of(results[2].error.value(), "shard") == "4");
+}
+
 TEST_CASE("a store that knows the shards asks none that it has nothing to write on") {
   StoreFixture fixture;
   const std::string on_shard_1 = R"({"id": "00000000000000000000000000000011"})";

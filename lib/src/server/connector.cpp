@@ -34,6 +34,16 @@ Error error_of_shard(const Cluster& cluster, std::uint32_t shard, const Error& e
   return {error.code(), error.what(), std::move(context), error.hint()};
 }
 
+std::optional<std::uint32_t> shard_named_by(const Error& error) {
+  const auto& context = error.context();
+  const auto named =
+      std::find_if(context.begin(), context.end(), [](const auto& fact) { return fact.first == "shard"; });
+  if (named == context.end()) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(std::stoul(named->second));
+}
+
 Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
     : cluster_(cluster), options_(options), warnings_(warnings) {
   // Options are resolved once for all shards with the same settings, because that reads files.

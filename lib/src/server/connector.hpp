@@ -32,6 +32,8 @@ inline constexpr std::size_t purposes = 4;
 [[nodiscard]] Error::Context shard_context(const Cluster& cluster, std::uint32_t shard);
 // Returns the error with this shard's place in its context instead of that of another shard, which failed with it.
 [[nodiscard]] Error error_of_shard(const Cluster& cluster, std::uint32_t shard, const Error& error);
+// Returns the shard that the error's context names.
+[[nodiscard]] std::optional<std::uint32_t> shard_named_by(const Error& error);
 
 // Thread-safe. `cluster`, `options` and `warnings` outlive it.
 class Connector {

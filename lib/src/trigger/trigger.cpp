@@ -262,18 +262,14 @@ class Runner : public feed::Reader {
 
   // Ends the run at a position that is no longer valid.
   [[noreturn]] void refuse(const Error& error) {
-    const auto& context = error.context();
-    const auto named =
-        std::find_if(context.begin(), context.end(), [](const auto& fact) { return fact.first == "shard"; });
-    if (named != context.end()) {
-      const auto shard = static_cast<std::uint32_t>(std::stoul(named->second));
-      if (std::optional<TriggerRow> row = holdings_.row(shard)) {
+    if (const auto shard = server::shard_named_by(error)) {
+      if (std::optional<TriggerRow> row = holdings_.row(*shard)) {
         row->error = {error.what(), now(), 1};
-        note_error(shard, *row, deadline_of_look());
+        note_error(*shard, *row, deadline_of_look());
       }
     }
     throw Error(
-        error.code(), error.what(), context,
+        error.code(), error.what(), error.context(),
         fmt::format("run `looseleaf trigger reset {}`, which begins with all entities, and let the consumer drop "
                     "what it does not receive",
                     options_.name));

@@ -18,6 +18,7 @@
 #include "write/batch_transaction.hpp"
 #include "write/buffering.hpp"
 #include "write/entity_writes.hpp"
+#include "write/failed_attempts.hpp"
 #include "write/index_connections.hpp"
 #include "write/old_bodies.hpp"
 #include "write/resolve.hpp"
@@ -52,7 +53,8 @@ class BatchWriter {
         last_ids_were_new_(last_ids_were_new),
         deadline_(deadline),
         resolve_until_(resolve_until),
-        held_(held) {}
+        held_(held),
+        failed_(shards) {}
 
   // Decides all items but those that it hands back.
   void run(const Items& items) {
@@ -63,13 +65,13 @@ class BatchWriter {
       if (pending.empty()) {
         break;
       }
-      if (last_error_ && deadline_.passed()) {
+      if (failed_ && deadline_.passed()) {
         give_up(pending);
         continue;
       }
-      for (const Items& group : groups(pending)) {
+      for (const Items& group : failed_.groups(pending)) {
         attempt_and_catch(group);
-        if (last_error_ && deadline_.passed()) {
+        if (failed_ && deadline_.passed()) {
           break;
         }
       }
@@ -105,39 +107,19 @@ class BatchWriter {
     return held_ == HeldShards::hand_back && item.held && !item.reconcile && !item.tried;
   }
 
-  // Returns the items that go into one transaction each.
-  [[nodiscard]] std::vector<Items> groups(const Items& items) const {
-    std::vector<Items> groups;
-    if (!one_shard_at_a_time_) {
-      groups.push_back(items);
-      return groups;
-    }
-    for (auto& [shard, of_shard] : by_shard(items)) {
-      groups.push_back(of_shard);
-    }
-    return groups;
-  }
-
   // Lets items fail because the deadline has passed, each with the last error of its shard.
   void give_up(const Items& items) {
     for (const auto& [shard, of_shard] : by_shard(items)) {
-      const auto own = errors_.find(shard);
-      fail(of_shard, own != errors_.end() ? own->second : with_place(*last_error_, shard));
+      fail(of_shard, failed_.why_not_stored(shard));
     }
   }
 
-  // Returns an error that another shard has caused, for items of this shard that were not tried since.
-  [[nodiscard]] Error with_place(const Error& cause, std::uint32_t shard) const {
-    Error::Context context = shards_.where(shard);
-    context.emplace_back("reason", cause.what());
-    return {cause.code(), "not stored before the timeout", std::move(context), cause.hint()};
-  }
-
-  // After an error that may concern one shard alone, the shards are tried one by one. So it is that shard's items that
-  // fail or wait.
+  // After an error that may concern one shard alone, that shard is tried alone, and after another one all are. So it is
+  // that shard's items that fail or wait.
   void attempt_and_catch(const Items& items) {
     const bool one_shard =
         std::all_of(items.begin(), items.end(), [&](const Item* item) { return item->shard == items.front()->shard; });
+    std::optional<std::uint32_t> named;  // by the error, before the first item's shard is added
     try {
       shard::on_shard(shards_, items.front()->shard, [&] {
         try {
@@ -145,28 +127,26 @@ class BatchWriter {
         } catch (const shard::AboutToMove& move) {
           shard::undo_if_overdue(shards_, move, deadline_);
           throw;
+        } catch (const Error& error) {
+          named = server::shard_named_by(error);
+          throw;
         }
       });
     } catch (const sql::ServerError& error) {
-      note(items, error);
+      failed_.note(items, named, error);
       const bool final = !error.retryable() && error.error_class() != sql::ErrorClass::duplicate_key;
       if (one_shard && final) {
         fail(items, error);
       }
-      one_shard_at_a_time_ = one_shard_at_a_time_ || final || error.error_class() == sql::ErrorClass::conflict;
+      if (final || error.error_class() == sql::ErrorClass::conflict) {
+        failed_.separate(items, named);
+      }
     } catch (const Error& error) {
-      note(items, error);
+      failed_.note(items, named, error);
       if (one_shard) {
         fail(items, error);
       }
-      one_shard_at_a_time_ = true;
-    }
-  }
-
-  void note(const Items& items, const Error& error) {
-    last_error_ = error;
-    for (const auto& [shard, of_shard] : by_shard(items)) {
-      errors_.insert_or_assign(shard, error);
+      failed_.separate(items, named);
     }
   }
 
@@ -219,7 +199,9 @@ class BatchWriter {
     }
     if (!own.empty()) {
       write::clear_the_way(shards_, own, own_on, deadline_);
-      one_shard_at_a_time_ = true;  // so that other shards need not wait for this one
+      for (const Item* item : own) {
+        failed_.separate(item->shard);
+      }
     }
   }
 
@@ -246,7 +228,7 @@ class BatchWriter {
       if (!write.item->decided) {
         const Error with_place = with_holder(failure, catalog, write);
         write.item->holder_shard = holder_shard;
-        note({write.item}, with_place);
+        failed_.note({&write.item->shard, 1}, with_place);
         put_off(*write.item, with_place, again);
       }
     }
@@ -339,14 +321,14 @@ class BatchWriter {
     }
     lease.check(shards);
     const auto attempt_once = [&] {
-      return transact(shards_, {lease, index_leases}, batch, last_ids_were_new_, last_error_.has_value(), held_);
+      return transact(shards_, {lease, index_leases}, batch, last_ids_were_new_, static_cast<bool>(failed_), held_);
     };
     Transacted done = attempt_once();
     if (done.ending == Ending::id_exists) {
       done = attempt_once();
     }
     if (done.error) {
-      last_error_ = done.error;
+      failed_.note(*done.error);
     }
     if (!done.failures.empty()) {
       put_off(done.written, done.failures);
@@ -365,7 +347,7 @@ class BatchWriter {
       try {
         shard::on_shard(shards_, shard, [&] { shards_.catalogs().reload(shard, lease.on(shard)); });
       } catch (const sql::ServerError& error) {
-        last_error_ = error;  // the next attempt finds the same outdated catalog
+        failed_.note(error);  // the next attempt finds the same outdated catalog
       } catch (const Error& error) {
         fail(by_shard(items).at(shard), error);
       }
@@ -443,11 +425,9 @@ class BatchWriter {
   std::vector<std::atomic<bool>>& last_ids_were_new_;
   const base::Deadline deadline_, resolve_until_;
   const HeldShards held_;
-  std::optional<Error> last_error_;
-  std::map<std::uint32_t, Error> errors_;  // the last one by shard
+  FailedAttempts failed_;
   const Items* items_ = nullptr;
   bool all_wait_ = false;  // the items that are tried now wait for each other
-  bool one_shard_at_a_time_ = false;
 };
 
 }  // namespace
