@@ -1,4 +1,4 @@
-// A session that uses MySQL Connector/C++. Only this file and connector_options.cpp use the connector.
+// A session that uses MySQL Connector/C++. Only this file, fetch.cpp and connector_options.cpp use the connector.
 #include "sql/connection.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 
 #include "sql/connector.hpp"
 #include "sql/connector_options.hpp"
+#include "sql/fetch.hpp"
 #include "sql/rehearsal.hpp"
 #include "sql/session.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The client library's own errors.
-constexpr int cr_first = 2000, cr_last = 2999, cr_out_of_memory = 2008, cr_server_lost = 2013;
+constexpr int cr_first = 2000, cr_last = 2999, cr_server_lost = 2013;
 
 constexpr int er_unknown_variable = 1193;
 constexpr int er_prepare_again = 1615;  // a prepared statement must be prepared again
@@ -55,57 +56,6 @@ void require_one_statement(std::string_view sql) {
       throw Error(ErrorCode::usage, "refusing to send several statements at once");
     }
   }
-}
-
-std::string text_of(const ::sql::ResultSet& rows, unsigned column) {
-  const ::sql::SQLString value = rows.getString(column);
-  return {value.c_str(), value.length()};
-}
-
-// Fetches the rows that a statement has announced; `to_text` reads each cell. If memory runs out, the client library
-// loses the rows without reporting an error, and `rows` is null.
-template <typename ToText>
-Result fetch(std::unique_ptr<::sql::ResultSet> rows, const ToText& to_text) {
-  if (!rows) {
-    throw ::sql::SQLException("no rows came", "HY000", cr_out_of_memory);
-  }
-  const auto columns = rows->getMetaData()->getColumnCount();
-  std::vector<std::optional<std::string>> cells;
-  cells.reserve(rows->rowsCount() * columns);
-  while (rows->next()) {
-    for (unsigned column = 1; column <= columns; ++column) {
-      if (rows->isNull(column)) {
-        cells.emplace_back();
-      } else {
-        cells.emplace_back(to_text(*rows, column));
-      }
-    }
-  }
-  return {std::move(cells), columns};
-}
-
-Result fetch(::sql::Statement& statement, bool announced) {
-  return fetch(std::unique_ptr<::sql::ResultSet>(announced ? statement.getResultSet() : nullptr), text_of);
-}
-
-// A prepared statement returns numbers and times in binary form. The connector formats some of them differently from a
-// server, so they are formatted here.
-Result fetch(::sql::PreparedStatement& statement) {
-  std::unique_ptr<::sql::ResultSet> rows(statement.executeQuery());
-  std::vector<int> types;
-  for (unsigned column = 1; rows && column <= rows->getMetaData()->getColumnCount(); ++column) {
-    types.push_back(rows->getMetaData()->getColumnType(column));
-  }
-  return fetch(std::move(rows), [&](const ::sql::ResultSet& row, unsigned column) {
-    if (types[column - 1] == ::sql::DataType::DOUBLE) {
-      return fmt::format("{}", static_cast<double>(row.getDouble(column)));
-    }
-    std::string text = text_of(row, column);
-    if (types[column - 1] == ::sql::DataType::TIMESTAMP && text.find('.') == std::string::npos) {
-      text += ".000000";
-    }
-    return text;
-  });
 }
 
 // If a statement has values, the connector's destructor allocates memory and must not fail. If there is none, the
