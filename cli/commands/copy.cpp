@@ -210,7 +210,8 @@ Command copy_command() {
        .help = "catch up, end the copy, and open the other cluster as a store of its own",
        .target = &options->detach,
        .details =
-           "What is put in this store after that is not there. To move without a loss, `freeze` this store first."},
+           "What is put in this store after that is not there, nor is what earlier runs could not read. To move this "
+           "store, use `--finish`, which compares both."},
       {.name = "--finish",
        .help = "move this store to the other cluster: catch up, compare, and open that one instead",
        .target = &options->finish,

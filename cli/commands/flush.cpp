@@ -20,7 +20,8 @@ Command flush_command() {
   command.name = "flush";
   command.summary = "store what `put --buffer` has kept while a server was down";
   command.details = {
-      "Buffered writes are stored in the order in which they were accepted, as far as the servers that they need "
+      "The buffered writes of each id are stored in the order in which they were accepted, as far as the servers that "
+      "they need "
       "answer. `looseleaf clean --follow` does so all the time. Each takes effect once, even if several processes "
       "flush, or one dies.",
       "A write is refused if its id exists by now with another text, or if the entity cannot be stored for another "

@@ -71,6 +71,18 @@ TEST_CASE("entities that need a server that is down are kept on the two others, 
   CHECK(cluster.looseleaf({"put", "--buffer", "--output", "json"}, entity(3)).err.empty());
 }
 
+TEST_CASE("two shards of one server do not get both copies, although their sessions differ") {
+  const TestCluster cluster({.shards = 4, .servers = 3});  // shards 0 and 3 are on one server
+  std::string text = read_text(cluster.file());
+  const std::string database = fmt::format(R"("database": "{}")", cluster.database(3));
+  text.insert(text.find(database), R"("ssl_mode": "preferred", )");
+  cluster.directory().write("looseleaf.json", text);
+  check_status(cluster.looseleaf({"init"}), 0, {"created the tables of 4 shards"});
+  cluster.sandbox().kill_server(2);
+  check_status(cluster.looseleaf({"put", "--buffer"}, entity(2)), 0, {"buffered 1"});
+  CHECK(cluster.sql(1, "SELECT COUNT(*) FROM looseleaf_buffer") == "1\n");
+}
+
 TEST_CASE("with a second server only one copy is kept, with none the entities fail, and --buffer excludes --merge") {
   const TestCluster two = initialised_alone(2);
   two.sandbox().kill_server(1);

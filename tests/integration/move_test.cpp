@@ -493,6 +493,22 @@ TEST_CASE("triggers begin in the other cluster where they have ended here") {
   CHECK(lines_of(read_text(file)).size() == delivered + 1);
 }
 
+TEST_CASE("a trigger that was run in the copy before the store moves keeps its own position there") {
+  const MovingPair pair;
+  check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote 38 versions"});
+  const std::string file = pair.other.directory().path() + "/in_the_copy";
+  cli::Process in_the_copy = pair.other.start(trigger_into(file));
+  wait_until("it has begun", [&] { return !read_text(file).empty(); });
+  CHECK(end_by(SIGTERM, in_the_copy).status == 143);
+  run_trigger_to_the_end(pair);
+  const auto rows = [&] {
+    return pair.other.everywhere("SELECT generation, barrier FROM looseleaf_progress WHERE job = 'trigger'");
+  };
+  const std::string before = rows();
+  check_status(pair.finish(), 0, {"warning: a trigger of this name was run in the other cluster before", "  trigger: t\n"});
+  CHECK(rows() == before);
+}
+
 TEST_CASE("a store does not move while a trigger lacks its row on a shard, because it has not delivered that shard") {
   const MovingPair pair;
   run_trigger_to_the_end(pair);

@@ -15,10 +15,16 @@ deliver_until() {  # LINES: runs the trigger until its command has got so many c
 }
 : > taken
 deliver_until 40
+sed '1s/ann/bob/' entries.jsonl > newest  # the first entity was changed after the files had been written
+head -1 newest | looseleaf put --quiet > /dev/null
+mariadb -h db2 looseleaf_1 -e "INSERT INTO looseleaf_progress SET job = 'copied_to', table_name = 'x', generation = 1, token = 0, holder = '', since = NOW(6), heartbeat = NOW(6)"
 
 runbook "After a restore"
-follow
+follow 1
+says "text: different"
 follow
 says "search"
 deliver_until 100  # it began again with all entities
-all_is_there entries.jsonl
+follow
+[ -z "$(mariadb -h db2 looseleaf_1 -e "SELECT * FROM looseleaf_progress WHERE job = 'copied_to'")" ] || fail "it protects deletes"
+all_is_there newest

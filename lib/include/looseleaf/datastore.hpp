@@ -179,9 +179,9 @@ class LOOSELEAF_EXPORT Datastore {
   CompareReport compare(const Datastore& other, const CompareOptions& options, JobControl& control) const;
   CleanReport clean(const CleanOptions& options, JobControl& control);
 
-  // Stores the buffered writes, see WriteCondition::buffer, whose servers answer, in the order in which they were
-  // accepted. Each takes effect once, however often and by however many processes they are flushed; clean() does so
-  // too. Throws Error(interrupted) when asked to stop; `report` then has what was done.
+  // Stores the buffered writes, see WriteCondition::buffer, whose servers answer, those of each id in the order in
+  // which they were accepted. Each takes effect once, however often and by however many processes they are flushed;
+  // clean() does so too. Throws Error(interrupted) when asked to stop; `report` then has what was done.
   void flush(JobControl& control, FlushReport& report);
   // Calls `on_write` for each refused write until it returns false.
   void list_refused(const std::function<bool(const RefusedWrite&)>& on_write) const;

@@ -11,7 +11,8 @@ namespace looseleaf::flush {
 
 using Counts = shard::BufferCountsByShard;
 
-// Stores the buffered writes of these shards, in the order in which they were accepted, or notes why they are refused.
+// Stores the buffered writes of these shards, those of each id in the order in which they were accepted, or notes why
+// they are refused.
 // Then deletes their copies and receipts. Any number of processes may do so at once: each write takes effect once. Does
 // not throw for a server's error: the report has it. Throws what a checkpoint of the job throws; what was stored by
 // then is in the report.

@@ -393,7 +393,17 @@ class Move {
 
   void start_triggers() {
     try {
-      trigger::start_now(other_, report_.triggers, copy::trigger_generation(original_.cluster_id()));
+      const std::vector<std::string> begun =
+          trigger::start_now(other_, report_.triggers, copy::trigger_generation(original_.cluster_id()));
+      for (const std::string& name : std::exchange(report_.triggers, begun)) {
+        if (std::find(begun.begin(), begun.end(), name) == begun.end()) {
+          other_.warnings().give(
+              {"a trigger of this name was run in the other cluster before, so it goes on there from "
+               "its own position",
+               {{"trigger", name}},
+               "it may deliver again what its consumer has from this store"});
+        }
+      }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::busy || error.code() == ErrorCode::frozen) {
         throw copy::taken_over();

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,25 @@ std::vector<std::uint32_t> shards_without(shard::Shards& shards, const std::stri
     }
   }
   return without;
+}
+
+// Returns those of these triggers that have a row of another generation on any shard.
+std::set<std::string> of_other_generations(shard::Shards& shards, const std::vector<std::string>& names,
+                                           std::uint64_t generation) {
+  std::mutex mutex;
+  std::set<std::string> others;
+  shard::for_each_shard(shards, [&](std::uint32_t shard) {
+    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
+      for (const std::string& name : names) {
+        const auto row = read_trigger(database, name);
+        if (row && row->generation != generation) {
+          const std::lock_guard guard(mutex);
+          others.insert(name);
+        }
+      }
+    });
+  });
+  return others;
 }
 
 // Throws if the store has moved or is about to: the trigger would not begin there in the new store.
@@ -216,20 +236,26 @@ void drop(shard::Shards& shards, const std::string& name, WhileRunning running) 
 }
 
 // Another process may have opened the store while this one slept. It may not lose a position then.
-void start_now(shard::Shards& shards, const std::vector<std::string>& names, std::uint64_t generation) {
-  if (names.empty()) {
-    return;
+std::vector<std::string> start_now(shard::Shards& shards, const std::vector<std::string>& names,
+                                   std::uint64_t generation) {
+  const std::set<std::string> others = of_other_generations(shards, names, generation);
+  std::vector<std::string> begun;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(begun),
+               [&](const std::string& name) { return !others.contains(name); });
+  if (begun.empty()) {
+    return begun;
   }
   const feed::Position now = feed::start_position(shards, "now");
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
     shard::with_fence_shared(
         shards, shard, shards.deadline(), [&](const sql::Database& database, const shard::Fence& fence) {
           shard::require_write_access(shards, shard, database, fence);
-          for (const std::string& name : names) {
+          for (const std::string& name : begun) {
             write_trigger(database, {.name = name, .generation = generation, .position = now.shards[shard]});
           }
         });
   });
+  return begun;
 }
 
 }  // namespace looseleaf::trigger

@@ -27,7 +27,9 @@ void reset(shard::Shards& shards, const std::string& name, const std::string& af
 void drop(shard::Shards& shards, const std::string& name, WhileRunning running);
 
 // Lets triggers of these names begin now in a store that is not open yet, and that only this process may write to
-// (Shards::use_access_token). Replaces triggers of the same names.
-void start_now(shard::Shards& shards, const std::vector<std::string>& names, std::uint64_t generation);
+// (Shards::use_access_token). Replaces triggers of the same names and the same generation. One of another generation has
+// a position of its own, which is left to it on all shards. Returns the names of those that begin now.
+std::vector<std::string> start_now(shard::Shards& shards, const std::vector<std::string>& names,
+                                   std::uint64_t generation);
 
 }  // namespace looseleaf::trigger

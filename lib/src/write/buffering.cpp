@@ -82,14 +82,19 @@ class Buffering {
     }
   }
 
+  // Sessions of several users, or with and without TLS, count as several servers elsewhere. Two copies shall not share
+  // one.
+  [[nodiscard]] std::string address_of(std::uint32_t shard) const {
+    return to_string(shards_.cluster().shards.at(shard).address);
+  }
+
   // Returns one shard on each of up to two servers that answer and have not refused the copies, beginning behind the
   // writes' own server, so that writes of one server have their copies on the same shards as long as these answer. The
   // own server comes last: it may be another one that is down.
   std::vector<std::uint32_t> choose_places() {
-    const server::Connector& connector = shards_.sessions().connector();
-    const std::uint32_t own = connector.server_of(shard::shard_of(writes_.front()->id, shards_.count()));
+    const std::string own = address_of(shard::shard_of(writes_.front()->id, shards_.count()));
     std::uint32_t first = 0;
-    while (connector.server_of(first) != own) {
+    while (address_of(first) != own) {
       ++first;
     }
     std::vector<std::uint32_t> candidates;
@@ -97,12 +102,12 @@ class Buffering {
       candidates.push_back((first + i) % shards_.count());
     }
     std::stable_partition(candidates.begin(), candidates.end(),
-                          [&](std::uint32_t shard) { return connector.server_of(shard) != own; });
-    std::set<std::uint32_t> done = refused_by_;  // servers
+                          [&](std::uint32_t shard) { return address_of(shard) != own; });
+    std::set<std::string> done = refused_by_;
     std::vector<std::uint32_t> places;
     for (const std::uint32_t shard : candidates) {
-      if (places.size() < most_copies && !done.contains(connector.server_of(shard)) && try_place(shard, places)) {
-        done.insert(connector.server_of(shard));
+      if (places.size() < most_copies && !done.contains(address_of(shard)) && try_place(shard, places)) {
+        done.insert(address_of(shard));
       }
     }
     return places;
@@ -158,7 +163,7 @@ class Buffering {
         });
       } catch (const sql::ServerError& error) {
         if (!error.retryable() || patience_.passed()) {
-          again_ = refused_by_.insert(shards_.sessions().connector().server_of(place)).second;
+          again_ = refused_by_.insert(address_of(place)).second;
         }
         throw;
       }
@@ -255,10 +260,10 @@ class Buffering {
       patience_;  // until the second, a server that may take the copies later is asked again
   const std::vector<const Write*> writes_;
   std::vector<shard::BufferedWrite> buffered_;
-  std::optional<Error> failure_;        // the last one of another server
-  bool again_ = false;                  // the last attempt may be repeated
-  bool one_may_lack_ = false;           // a COMMIT of the last attempt failed, so only one server may have copies
-  std::set<std::uint32_t> refused_by_;  // servers that answer, but could not take the copies
+  std::optional<Error> failure_;      // the last one of another server
+  bool again_ = false;                // the last attempt may be repeated
+  bool one_may_lack_ = false;         // a COMMIT of the last attempt failed, so only one server may have copies
+  std::set<std::string> refused_by_;  // addresses of servers that answer, but could not take the copies
 };
 
 bool may_buffer(const Items& items) {
