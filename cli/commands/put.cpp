@@ -1,8 +1,6 @@
 // looseleaf put: store entities from files or standard input.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -17,9 +15,9 @@
 #include "cli/report/csv_detector.hpp"
 #include "cli/report/fields.hpp"
 #include "cli/report/key_names.hpp"
+#include "cli/report/put_progress.hpp"
 #include "cli/report/write_report.hpp"
 #include "cli/terminal/messages.hpp"
-#include "cli/terminal/progress.hpp"
 #include "cli/terminal/signals.hpp"
 
 namespace looseleaf::cli {
@@ -49,49 +47,6 @@ struct PutArguments {
     condition.buffer = buffer;
     return condition;
   }
-};
-
-// On a terminal that also shows the ids, they would run into the progress line.
-Globals progress_settings(Globals globals) {
-  if (::isatty(STDOUT_FILENO) == 1) {
-    globals.progress = "off";
-  }
-  return globals;
-}
-
-std::optional<std::uint64_t> total_size(const std::vector<std::string>& files) {
-  std::uint64_t total = 0;
-  for (const auto& file : files) {
-    const auto size = size_of_input(file);
-    if (!size) {
-      return std::nullopt;
-    }
-    total += *size;
-  }
-  return total;
-}
-
-// Extrapolates the number of entities from the bytes read so far.
-class PutProgress {
- public:
-  PutProgress(const Globals& globals, const std::vector<std::string>& files)
-      : display_(progress_settings(globals)), total_(total_size(files)) {}
-
-  void add_bytes(std::size_t size) { consumed_ += size; }
-  void add_entity() { ++given_; }
-
-  void update(std::uint64_t done) {
-    const std::uint64_t consumed = consumed_;
-    const bool known = total_ && consumed > 0;
-    const double estimate =
-        known ? static_cast<double>(given_) * static_cast<double>(*total_) / static_cast<double>(consumed) : 0;
-    display_.update({"put", 0, done, static_cast<std::uint64_t>(estimate)});
-  }
-
- private:
-  ProgressDisplay display_;
-  std::optional<std::uint64_t> total_;
-  std::atomic<std::uint64_t> consumed_{0}, given_{0};
 };
 
 // The lines of CSV whose entities have no result yet. A result gets its line in place of the entity's JSON.
