@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <exception>
 #include <looseleaf/jobs.hpp>
 #include <mutex>
 #include <optional>
@@ -37,7 +37,8 @@ class Cleaner {
   // died before its commit.
   void sweep();
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough,
-  // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there.
+  // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there. What
+  // fails is tried again after some seconds, and until it works, each call throws its failure.
   void purge(std::chrono::steady_clock::time_point until);
   // See CleanPass.
   [[nodiscard]] std::vector<CleanPass::Buffer> buffers();
@@ -58,7 +59,8 @@ class Cleaner {
                  const std::string& holder);
   void name_holder();
   void show_life();
-  void handle_records(std::uint32_t shard);
+  // Leaves the rest of the records to the next pass once it is `until`.
+  void handle_records(std::uint32_t shard, Clock::time_point until);
   void flush();
   // Returns why something cannot be flushed, unless it is that a shard is down, or that the store takes no writes.
   [[nodiscard]] std::optional<Error> flush_now(const shard::BufferCountsByShard& counts);
@@ -76,6 +78,15 @@ class Cleaner {
     shard::StampPlace place;
     bool all_settled = true;  // true if all tombstones before `place` are settled
   };
+  // A part of the purge that is done once a minute.
+  struct Part {
+    // `work` returns false if there may be more.
+    template <typename Work>
+    void run(const Work& work);
+
+    Clock::time_point at;        // not earlier
+    std::exception_ptr failure;  // of the last run
+  };
   // Returns the stamp below which nothing needs tombstones any more.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
   void store_purged(std::uint32_t shard, base::Stamp settled);
@@ -91,11 +102,12 @@ class Cleaner {
   std::vector<char> named_;    // by shard: this process is named as the holder
   RecordList records_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
-  std::vector<Clock::time_point> purge_at_;      // by shard: not earlier
-  Clock::time_point forget_backfills_at_;
+  std::vector<Part> purges_;                     // by shard
+  Part forgetting_;                              // of the cursors of backfills
+  Clock::time_point heartbeat_at_;               // not earlier; for show_life() alone
+  job::Job::KeepAlive heartbeats_;
   std::mutex mutex_;  // guards the members below
   CleanReport report_;
-  Clock::time_point heartbeat_at_;          // not earlier
   std::vector<CleanPass::Buffer> buffers_;  // by shard
   std::optional<Error> flush_failure_;      // of the last flush
   Clock::time_point flush_at_;              // not earlier: what was left then would be left again
