@@ -11,6 +11,7 @@
 
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
+#include "tests/support/hung_server.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -198,20 +199,6 @@ TEST_CASE("a query that may be incomplete says what is missing, and waits for no
              "looseleaf: warning: results from shard 1 are missing\n", "shard: 1\n"});
   CHECK(times("waiting for a shard", result.err) == 0);
 }
-
-// A server that takes connections and says nothing, as long as the object lives.
-class HungServer {
- public:
-  HungServer(const TestCluster& cluster, std::uint32_t number) : pid_(cluster.sandbox().server(number).pid) {
-    REQUIRE(::kill(pid_, SIGSTOP) == 0);
-  }
-  HungServer(const HungServer&) = delete;
-  HungServer& operator=(const HungServer&) = delete;
-  ~HungServer() { ::kill(pid_, SIGCONT); }
-
- private:
-  const pid_t pid_;
-};
 
 // Each batch of rows leads to entities on the hung shard: it is not asked for each of them again.
 TEST_CASE("a shard that hangs costs a query that may be incomplete no more than a dead one") {
