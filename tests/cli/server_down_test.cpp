@@ -411,6 +411,18 @@ TEST_CASE("put that is interrupted stores what it began and says how it ended") 
   }
 }
 
+TEST_CASE("put that is interrupted names the place in the file in hand, and the files that it has not read") {
+  const TestCluster cluster = initialised_alone();
+  const std::string first = cluster.directory().write("first.json", entity_lines(100'000, "\"n\":{}"));
+  const std::string second = cluster.directory().write("second.json", entity(100'001));
+  const std::string third = cluster.directory().write("third.json", entity(100'002));
+  cli::Process put = cluster.start({"put", first, second, third});
+  wait_for_output(put, 33 * 500);
+  const cli::ProcessResult result = end_by(SIGTERM, put);
+  CHECK(contains(result.err, fmt::format("begin at line {} of {}, and then {}, {}\n", lines_of(result.out).size() + 1,
+                                         first, second, third)));
+}
+
 TEST_CASE("put that is interrupted after it has read all does not say that the rest was not read" * needs_failpoints) {
   const TestCluster cluster = initialised_alone();
   cli::Process put = cluster.start({"put"}, entity(0) + "\n", "put.commit:before@0=sleep:2000");
