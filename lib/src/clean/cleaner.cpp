@@ -2,13 +2,11 @@
 #include "clean/cleaner.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/cleanup_records.hpp"
@@ -24,7 +22,6 @@ namespace {
 
 constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
 constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
-constexpr std::chrono::seconds longest_flush_pause(60);
 constexpr auto between_purges = std::chrono::minutes(1);
 constexpr auto after_a_failed_purge = std::chrono::seconds(5);
 constexpr auto between_heartbeats = std::chrono::seconds(10);
@@ -46,7 +43,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       purging_(shards.count()),
       purges_(shards.count()),
       heartbeats_(job_.keep_alive_with([this] { show_life(); })),
-      buffers_(shards.count()) {}
+      flusher_(shards, job_, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
 
 void Cleaner::pass() {
   std::exception_ptr failure;
@@ -73,80 +70,16 @@ void Cleaner::pass() {
       });
     });
   } while (records_.has_more() && Clock::now() < until);
-  attempt([&] { flush(); });
+  attempt([&] { flusher_.flush(); });
   if (failure) {
     std::rethrow_exception(failure);
   }
-}
-
-// A shard that does not answer fails the pass in other ways, and a frozen store is no failure. What needs them is left.
-void Cleaner::flush() {
-  std::map<std::uint32_t, Error> failures;
-  const auto counts = shard::count_buffered(shards_, failures);
-  note_buffers(counts, failures);
-  std::set<std::uint32_t> silent;
-  for (const auto& [shard, error] : failures) {
-    silent.insert(shard);
-  }
-  if (std::exchange(silent_, silent) != silent) {  // what was left may be stored now
-    flush_at_ = {};
-    flush_pause_ = after_a_partial_flush;
-  }
-  if (counts.empty()) {
-    flush_failure_.reset();
-  } else if (Clock::now() >= flush_at_) {
-    flush_failure_ = flush_now(counts);
-  }
-  if (flush_failure_) {  // also in the passes that do not try again yet
-    throw Error(*flush_failure_);
-  }
-}
-
-std::optional<Error> Cleaner::flush_now(const shard::BufferCountsByShard& counts) {
-  FlushReport flushed;
-  try {
-    flush::flush(shards_, job_, counts, flushed);
-  } catch (const Error&) {
-    count_flushed(flushed);
-    throw;
-  }
-  count_flushed(flushed);
-  const bool partial = flushed.left > 0 || !flushed.failures.empty();
-  if (!partial || flushed.stored > 0) {
-    flush_pause_ = after_a_partial_flush;
-  }
-  if (partial) {  // the next one reads all that is left, perhaps in vain again
-    flush_at_ = Clock::now() + std::exchange(flush_pause_, std::min(2 * flush_pause_, longest_flush_pause));
-  }
-  for (const auto& [shard, error] : flushed.failures) {
-    if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::frozen &&
-        error.code() != ErrorCode::moved) {
-      return error;
-    }
-  }
-  return std::nullopt;
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
   const std::lock_guard lock(mutex_);
   report_.flushed += flushed.stored;
   report_.refused += flushed.refused;
-}
-
-void Cleaner::note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures) {
-  const std::lock_guard lock(mutex_);
-  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    if (!failures.contains(shard)) {
-      const auto count = counts.find(shard);
-      const shard::BufferCounts found = count == counts.end() ? shard::BufferCounts() : count->second;
-      buffers_[shard] = {found.copies, std::chrono::duration_cast<std::chrono::seconds>(found.oldest), found.refusals};
-    }
-  }
-}
-
-std::vector<CleanPass::Buffer> Cleaner::buffers() {
-  const std::lock_guard lock(mutex_);
-  return buffers_;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {

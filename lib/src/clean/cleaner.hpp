@@ -6,15 +6,14 @@
 #include <looseleaf/jobs.hpp>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "clean/buffer_flusher.hpp"
 #include "clean/purge.hpp"
 #include "clean/record_list.hpp"
-#include "flush/flush.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
@@ -41,7 +40,7 @@ class Cleaner {
   // fails is tried again after some seconds, and until it works, each call throws its failure.
   void purge(std::chrono::steady_clock::time_point until);
   // See CleanPass.
-  [[nodiscard]] std::vector<CleanPass::Buffer> buffers();
+  [[nodiscard]] std::vector<CleanPass::Buffer> buffers() { return flusher_.buffers(); }
   // Marks on all shards that no process cleans any more.
   void release();
 
@@ -61,11 +60,7 @@ class Cleaner {
   void show_life();
   // Leaves the rest of the records to the next pass once it is `until`.
   void handle_records(std::uint32_t shard, Clock::time_point until);
-  void flush();
-  // Returns why something cannot be flushed, unless it is that a shard is down, or that the store takes no writes.
-  [[nodiscard]] std::optional<Error> flush_now(const shard::BufferCountsByShard& counts);
   void count_flushed(const FlushReport& flushed);
-  void note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
@@ -106,14 +101,9 @@ class Cleaner {
   Part forgetting_;                              // of the cursors of backfills
   Clock::time_point heartbeat_at_;               // not earlier; for show_life() alone
   job::Job::KeepAlive heartbeats_;
-  std::mutex mutex_;  // guards the members below
+  BufferFlusher flusher_;
+  std::mutex mutex_;  // guards the member below
   CleanReport report_;
-  std::vector<CleanPass::Buffer> buffers_;  // by shard
-  std::optional<Error> flush_failure_;      // of the last flush
-  Clock::time_point flush_at_;              // not earlier: what was left then would be left again
-  static constexpr std::chrono::seconds after_a_partial_flush{5};
-  std::chrono::seconds flush_pause_ = after_a_partial_flush;  // after the next partial flush
-  std::set<std::uint32_t> silent_;                            // shards that could not be asked what they have
 };
 
 }  // namespace looseleaf::clean
