@@ -187,11 +187,11 @@ Command clean_command() {
        .help = "continue until stopped, and repair within seconds what puts left",
        .target = &options->clean.follow,
        .details =
-           "An idle store costs two small queries a second for up to 32 shards of a server, and some for each shard a "
-           "minute. A server that fails is "
-           "reported once, and "
-           "every pass tries it again. A sweep that fails is reported once, and tried again after a minute. A message "
-           "says when they work again."},
+           "An idle store costs two small queries a second for up to 32 shards of a server, some for each shard a "
+           "minute, and on shard 0 one more a second, and an update of the heartbeat every ten seconds. A server that "
+           "fails is reported once, and every pass tries it again. A purge of tombstones that fails is tried again "
+           "after some seconds. A sweep that fails is reported once, and tried again after a minute. A message says "
+           "when they work again."},
       {.name = "--full-every",
        .value = "S",
        .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",

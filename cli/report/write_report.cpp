@@ -401,11 +401,16 @@ void WriteReport::report_hopeless() const {
   const auto& [input, from] = unread_.front();
   Error error(ErrorCode::moved, "the rest of the input was not read",
               from ? place(kind_, input, *from) : Error::Context(), how_to_go_on());
+  const std::string others = other_inputs();
+  print_error(others.empty() ? error : error.with("not read at all", others));
+}
+
+std::string WriteReport::other_inputs() const {
   std::string others;
   for (auto other = unread_.begin() + 1; other != unread_.end(); ++other) {
     others.append(others.empty() ? "" : ", ").append(other->first.empty() ? "standard input" : other->first);
   }
-  print_error(others.empty() ? error : error.with("not read at all", others));
+  return others;
 }
 
 std::string WriteReport::how_to_go_on() const {
@@ -458,6 +463,8 @@ void WriteReport::print_note_of_counts() const {
       text += fmt::format(": begin at line {}{}{}{}", from->line,
                           from->column == 1 ? "" : fmt::format(", column {},", from->column),
                           input.empty() ? "" : " of " + input, has_header_ ? ", behind its header" : "");
+      const std::string others = other_inputs();
+      text += others.empty() ? "" : ", and then " + others;
     }
   }
   print_note(text);

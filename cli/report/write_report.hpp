@@ -79,6 +79,8 @@ class WriteReport {
   void write_reject(std::string_view text, bool complete);
   void check_rejects();
   void report_hopeless() const;
+  // Returns the names of the inputs that were not read at all, except the first in unread_.
+  [[nodiscard]] std::string other_inputs() const;
   [[nodiscard]] std::string how_to_go_on() const;
   void print_note_of_counts() const;
 

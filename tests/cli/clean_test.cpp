@@ -171,6 +171,30 @@ TEST_CASE("clean --follow outlives the server that has its lock, and takes the l
   static_cast<void>(test.check_works_again("shard: 0\n"));
 }
 
+TEST_CASE("a cleaner shows life while a shard is down") {
+  const TestCluster cluster = initialised_alone();
+  cluster.sandbox().kill_server(1);
+  cli::Process cleaner = start_cleaner(cluster, {"--timeout", "1"});
+  wait_until("it shows life", [&] {
+    return cluster.sql(0, "SELECT heartbeat > since FROM looseleaf_progress WHERE job = 'clean'") == "1\n";
+  });
+  check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
+}
+
+TEST_CASE("a purge that fails is reported once, and works again only when it does") {
+  const TestCluster cluster = with_entities(10);
+  cluster.sql(1, "RENAME TABLE entities TO hidden");
+  cli::Process cleaner = start_cleaner(cluster, {});
+  wait_until("it says so", [&] { return contains(cleaner.err(), "error: a table does not exist\n"); });
+  std::this_thread::sleep_for(2500ms);  // some passes
+  CHECK(times("works again", cleaner.err()) == 0);
+  cluster.sql(1, "RENAME TABLE hidden TO entities");
+  wait_until("it purges", [&] { return contains(cleaner.err(), "clean works again\n"); });
+  const cli::ProcessResult result = end_by(SIGTERM, cleaner);
+  check_status(result, 143, {"interrupted; run the same command to resume\n"});
+  CHECK(times("error: ", result.err) == 1);
+}
+
 TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
   const TestCluster cluster = with_entities(10);
   const auto status = [&] { return cluster.looseleaf({"status"}).out; };
@@ -242,6 +266,23 @@ TEST_CASE("a pass that is stopped tells what it has done") {
     CHECK(holds_in_order(read_text(file), {"looseleaf_clean_rows_repaired_total{kind=\"missing\"} 1\n",
                                            "looseleaf_clean_passes_total{result=\"failure\"} 0\n"}));
   }
+}
+
+TEST_CASE("a pass that follows leaves the rest of many cleanup records to the next one after some seconds") {
+  const TestCluster cluster = with_entities(2000);
+  std::vector<std::string> records;
+  for (std::uint64_t number = 0; number < 2000; number += 2) {  // of shard 0
+    records.push_back(fmt::format("({}, NOW(6) - INTERVAL 1 MINUTE, x'{}')", number + 1, id_of(number)));
+  }
+  cluster.sql(0, fmt::format("INSERT INTO looseleaf_cleanup (token, since, ids) VALUES {}", fmt::join(records, ", ")));
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  cli::Process cleaner = start_cleaner(cluster, {"--max-rate", "100", "--metrics-file", file});
+  wait_until("a pass has ended",
+             [&] { return contains(read_text(file), "looseleaf_clean_passes_total{result=\"success\"} 1\n"); });
+  const std::size_t left = rows_of(cluster, "looseleaf_cleanup");
+  CHECK(left > 0);
+  CHECK(left < 1000);
+  check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
 }
 
 TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not while it is building") {

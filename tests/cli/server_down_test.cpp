@@ -11,6 +11,7 @@
 
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
+#include "tests/support/hung_server.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -198,20 +199,6 @@ TEST_CASE("a query that may be incomplete says what is missing, and waits for no
              "looseleaf: warning: results from shard 1 are missing\n", "shard: 1\n"});
   CHECK(times("waiting for a shard", result.err) == 0);
 }
-
-// A server that takes connections and says nothing, as long as the object lives.
-class HungServer {
- public:
-  HungServer(const TestCluster& cluster, std::uint32_t number) : pid_(cluster.sandbox().server(number).pid) {
-    REQUIRE(::kill(pid_, SIGSTOP) == 0);
-  }
-  HungServer(const HungServer&) = delete;
-  HungServer& operator=(const HungServer&) = delete;
-  ~HungServer() { ::kill(pid_, SIGCONT); }
-
- private:
-  const pid_t pid_;
-};
 
 // Each batch of rows leads to entities on the hung shard: it is not asked for each of them again.
 TEST_CASE("a shard that hangs costs a query that may be incomplete no more than a dead one") {
@@ -422,6 +409,18 @@ TEST_CASE("put that is interrupted stores what it began and says how it ended") 
     CHECK(contains(result.err, fmt::format("; the rest of the input was not read: begin at line {}\n", stored + 1)));
     check_printed_is_stored(cluster, result.out);
   }
+}
+
+TEST_CASE("put that is interrupted names the place in the file in hand, and the files that it has not read") {
+  const TestCluster cluster = initialised_alone();
+  const std::string first = cluster.directory().write("first.json", entity_lines(100'000, "\"n\":{}"));
+  const std::string second = cluster.directory().write("second.json", entity(100'001));
+  const std::string third = cluster.directory().write("third.json", entity(100'002));
+  cli::Process put = cluster.start({"put", first, second, third});
+  wait_for_output(put, 33 * 500);
+  const cli::ProcessResult result = end_by(SIGTERM, put);
+  CHECK(contains(result.err, fmt::format("begin at line {} of {}, and then {}, {}\n", lines_of(result.out).size() + 1,
+                                         first, second, third)));
 }
 
 TEST_CASE("put that is interrupted after it has read all does not say that the rest was not read" * needs_failpoints) {

@@ -19,6 +19,7 @@
 #include "sql/transaction.hpp"
 #include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
+#include "tests/support/hung_server.hpp"
 #include "tests/support/lock_holder.hpp"
 #include "tests/support/store_fixture.hpp"
 #include "write/encode.hpp"
@@ -171,6 +172,32 @@ TEST_CASE("a put does not wait after its commit for a server that has only super
   CHECK(fixture.findings() == std::vector<std::string>{"stale index_color [2]"});
   fixture.clean();  // the put has left its cleanup record
   CHECK(fixture.findings().empty());
+}
+
+TEST_CASE("a stream of updates does not wait again and again for a server that hangs and has only superfluous rows") {
+  using Clock = std::chrono::steady_clock;
+  StoreFixture fixture(TestCluster({3, 3, {}}));
+  fixture.create_index(
+      R"({"table": "index_color", "properties": [{"name": "color", "type": "int"}], "shard_on": "color"})");
+  const auto update = [](Datastore& store, int number, int color) {
+    return put_one(store, entity(fmt::format("{:032x}", 3 * number), fmt::format(R"("color":{})", color)));
+  };
+  constexpr int entities = 100;  // on shard 0
+  for (int number = 0; number < entities; ++number) {
+    REQUIRE(update(fixture.datastore, number, 2) == WriteStatus::stored);
+  }
+  const HungServer hung(fixture.cluster, 2);
+  Datastore other = fixture.open();
+  CHECK(update(other, 0, 0) == WriteStatus::stored);
+  const auto begin = Clock::now();
+  int waits = 0;
+  for (int number = 1; number < entities && Clock::now() - begin < std::chrono::seconds(4); ++number) {
+    const auto start = Clock::now();
+    CHECK(update(other, number, 0) == WriteStatus::stored);
+    waits += Clock::now() - start > std::chrono::milliseconds(800) ? 1 : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  }
+  CHECK(waits <= 1);
 }
 
 TEST_CASE("a row in a UNIQUE table is cleared although a server is down that has neither it nor the entity") {

@@ -209,6 +209,38 @@ TEST_CASE_FIXTURE(ManyServers, "the first put of a process does not wait for a s
   check_does_not_wait([&] { CHECK(put_one(datastore, entity) == WriteStatus::stored); });
 }
 
+TEST_CASE_FIXTURE(Replaced,
+                  "a query that only needs a catalog does not wait for a server whose connections are in use") {
+  Options options;
+  options.max_connections = min_connections;
+  options.timeout = std::chrono::seconds(20);
+  const Datastore store = Datastore::open(Cluster::load(cluster.file()), options);
+  const auto find = [&](const std::string& index, const char* of) {
+    Query query;
+    query.index = index;
+    query.conditions.push_back({"user", Operator::equal, of});
+    std::size_t found = 0;
+    store.query(query, [&](const Entity&) { return ++found > 0; });
+    return found;
+  };
+  constexpr const char* user_of_shard_0 = "00000000000000000000000000000020";
+  CHECK(find("index_user", user_of_shard_0) == 0);
+  other.create_indexes({IndexDefinition::parse(
+      R"({"table": "index_new", "properties": [{"name": "user", "type": "uuid"}], "shard_on": "user"})", "test")});
+  backfill();
+  const std::jthread holder([&] { cluster.sql(0, "LOCK TABLES index_user WRITE; DO SLEEP(5); UNLOCK TABLES"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // Each waits for the table for two seconds, and then gives way to the next one.
+  std::vector<std::jthread> users_of_the_connection;
+  for (int i = 0; i < 3; ++i) {
+    users_of_the_connection.emplace_back([&] { find("index_user", user_of_shard_0); });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(find("index_new", user) == 1);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(3));
+}
+
 TEST_CASE_FIXTURE(Replaced, "a process with a timeout of a second keeps its sessions") {
   const Datastore store = open(std::chrono::seconds(1));
   const auto get = [&] { CHECK(store.get({Uuid::parse(id).value()}).size() == 1); };

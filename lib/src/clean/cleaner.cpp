@@ -2,13 +2,11 @@
 #include "clean/cleaner.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "model/value.hpp"
 #include "reconcile/reconcile.hpp"
 #include "shard/cleanup_records.hpp"
@@ -24,8 +22,8 @@ namespace {
 
 constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
 constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
-constexpr std::chrono::seconds longest_flush_pause(60);
 constexpr auto between_purges = std::chrono::minutes(1);
+constexpr auto after_a_failed_purge = std::chrono::seconds(5);
 constexpr auto between_heartbeats = std::chrono::seconds(10);
 // This limits the delay of what else is to be done: a pass that follows leaves the rest of many records to the next
 // one.
@@ -43,8 +41,9 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       named_(shards.count()),
       records_(shards, job_, options.follow),
       purging_(shards.count()),
-      purge_at_(shards.count()),
-      buffers_(shards.count()) {}
+      purges_(shards.count()),
+      heartbeats_(job_.keep_alive_with([this] { show_life(); })),
+      flusher_(shards, job_, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
 
 void Cleaner::pass() {
   std::exception_ptr failure;
@@ -61,9 +60,9 @@ void Cleaner::pass() {
   do {
     attempt([&] { records_.list(); });
     attempt([&] {
-      shard::for_shards(shards_, records_.shards_due(), [this](std::uint32_t shard) {
+      shard::for_shards(shards_, records_.shards_due(), [&](std::uint32_t shard) {
         try {
-          handle_records(shard);
+          handle_records(shard, until);
         } catch (...) {
           records_.leave_out(shard);  // the others go on
           throw;
@@ -71,80 +70,16 @@ void Cleaner::pass() {
       });
     });
   } while (records_.has_more() && Clock::now() < until);
-  attempt([&] { flush(); });
+  attempt([&] { flusher_.flush(); });
   if (failure) {
     std::rethrow_exception(failure);
   }
-}
-
-// A shard that does not answer fails the pass in other ways, and a frozen store is no failure. What needs them is left.
-void Cleaner::flush() {
-  std::map<std::uint32_t, Error> failures;
-  const auto counts = shard::count_buffered(shards_, failures);
-  note_buffers(counts, failures);
-  std::set<std::uint32_t> silent;
-  for (const auto& [shard, error] : failures) {
-    silent.insert(shard);
-  }
-  if (std::exchange(silent_, silent) != silent) {  // what was left may be stored now
-    flush_at_ = {};
-    flush_pause_ = after_a_partial_flush;
-  }
-  if (counts.empty()) {
-    flush_failure_.reset();
-  } else if (Clock::now() >= flush_at_) {
-    flush_failure_ = flush_now(counts);
-  }
-  if (flush_failure_) {  // also in the passes that do not try again yet
-    throw Error(*flush_failure_);
-  }
-}
-
-std::optional<Error> Cleaner::flush_now(const shard::BufferCountsByShard& counts) {
-  FlushReport flushed;
-  try {
-    flush::flush(shards_, job_, counts, flushed);
-  } catch (const Error&) {
-    count_flushed(flushed);
-    throw;
-  }
-  count_flushed(flushed);
-  const bool partial = flushed.left > 0 || !flushed.failures.empty();
-  if (!partial || flushed.stored > 0) {
-    flush_pause_ = after_a_partial_flush;
-  }
-  if (partial) {  // the next one reads all that is left, perhaps in vain again
-    flush_at_ = Clock::now() + std::exchange(flush_pause_, std::min(2 * flush_pause_, longest_flush_pause));
-  }
-  for (const auto& [shard, error] : flushed.failures) {
-    if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::frozen &&
-        error.code() != ErrorCode::moved) {
-      return error;
-    }
-  }
-  return std::nullopt;
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
   const std::lock_guard lock(mutex_);
   report_.flushed += flushed.stored;
   report_.refused += flushed.refused;
-}
-
-void Cleaner::note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures) {
-  const std::lock_guard lock(mutex_);
-  for (std::uint32_t shard = 0; shard < shards_.count(); ++shard) {
-    if (!failures.contains(shard)) {
-      const auto count = counts.find(shard);
-      const shard::BufferCounts found = count == counts.end() ? shard::BufferCounts() : count->second;
-      buffers_[shard] = {found.copies, std::chrono::duration_cast<std::chrono::seconds>(found.oldest), found.refusals};
-    }
-  }
-}
-
-std::vector<CleanPass::Buffer> Cleaner::buffers() {
-  const std::lock_guard lock(mutex_);
-  return buffers_;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
@@ -178,42 +113,35 @@ void Cleaner::name_holder() {
     }
     named_[shard] = 1;
   });
-  show_life();
 }
 
-// Updates the heartbeats on shard 0 now and then. If that fails, the work goes on: the lock tells whether shard 0 is
-// there.
+// Updates the heartbeats on shard 0 now and then, at the checkpoints of all that clean does. If that fails, or a
+// connection is not to be had at once, the work goes on: the lock tells whether shard 0 is there.
 void Cleaner::show_life() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (Clock::now() < heartbeat_at_) {
-      return;
-    }
-    heartbeat_at_ = Clock::now() + between_heartbeats;
+  if (Clock::now() < heartbeat_at_) {
+    return;
   }
-  job::JobRow row;
-  row.token = token_;
+  heartbeat_at_ = Clock::now() + between_heartbeats;
   try {
-    shard::with_shard(shards_, 0, base::Deadline({}), [&](const sql::Database& database) {
-      for (const char* const job : {job::clean_job, job::purge_job}) {
-        row.job = job;
-        job::touch_job(database, row);
-      }
-    });
-  } catch (const sql::ServerError&) {
+    const shard::Lease lease =
+        shards_.sessions().connect_once(0, shard::Purpose::general, std::chrono::milliseconds(0));
+    job::touch_jobs(*lease, {job::clean_job, job::purge_job}, token_);
+  } catch (const Error&) {
   }
 }
 
 // Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
 // forgets nothing.
-void Cleaner::handle_records(std::uint32_t shard) {
+void Cleaner::handle_records(std::uint32_t shard, Clock::time_point until) {
   const std::span<const std::uint64_t> due(records_.due(shard));
   const auto catalog = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     return shards_.catalogs().reload(shard, database);
   });
   for (std::size_t from = 0; from < due.size(); from += records_at_once) {
+    if (from > 0 && Clock::now() >= until) {
+      return;
+    }
     const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
-    show_life();
     const std::vector<Uuid> ids = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
       return shard::read_cleanup_ids(database, some);
     });
@@ -336,32 +264,42 @@ void Cleaner::sweep() {
   }
 }
 
+template <typename Work>
+void Cleaner::Part::run(const Work& work) {
+  try {
+    at = work() ? Clock::now() + between_purges : Clock::now();
+    failure = nullptr;
+  } catch (...) {
+    at = Clock::now() + after_a_failed_purge;
+    failure = std::current_exception();
+  }
+}
+
 // Each shard has its own time, so that one that fails does not keep the others busy. Those that wait for the longest
 // come first.
 void Cleaner::purge(Clock::time_point until) {
   std::vector<std::uint32_t> due = shard::all_shards(shards_);
-  std::erase_if(due, [&](std::uint32_t shard) { return purge_at_[shard] > Clock::now(); });
+  std::erase_if(due, [&](std::uint32_t shard) { return purges_[shard].at > Clock::now(); });
   std::stable_sort(due.begin(), due.end(),
-                   [this](std::uint32_t a, std::uint32_t b) { return purge_at_[a] < purge_at_[b]; });
-  std::exception_ptr failure;
-  if (Clock::now() >= forget_backfills_at_) {
-    forget_backfills_at_ = Clock::now() + between_purges;
-    try {
+                   [this](std::uint32_t a, std::uint32_t b) { return purges_[a].at < purges_[b].at; });
+  if (Clock::now() >= forgetting_.at) {
+    forgetting_.run([&] {
       forget_ended_backfills();
-    } catch (...) {  // a shard is down, and the others are purged nevertheless
-      failure = std::current_exception();
-    }
+      return true;
+    });
   }
   shard::for_shards(shards_, due, [&](std::uint32_t shard) {
     if (Clock::now() < until) {
-      purge_at_[shard] = Clock::now() + between_purges;  // also if this fails
-      if (!purge_settled(shard, until)) {
-        purge_at_[shard] = Clock::now();
-      }
+      purges_[shard].run([&] { return purge_settled(shard, until); });
     }
   });
-  if (failure) {
-    std::rethrow_exception(failure);
+  for (const Part& part : purges_) {
+    if (part.failure) {
+      std::rethrow_exception(part.failure);
+    }
+  }
+  if (forgetting_.failure) {
+    std::rethrow_exception(forgetting_.failure);
   }
 }
 

@@ -2,19 +2,18 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <exception>
 #include <looseleaf/jobs.hpp>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/stamp.hpp"
+#include "clean/buffer_flusher.hpp"
 #include "clean/purge.hpp"
 #include "clean/record_list.hpp"
-#include "flush/flush.hpp"
 #include "job/job.hpp"
 #include "job/jobs.hpp"
 #include "shard/shards.hpp"
@@ -37,10 +36,11 @@ class Cleaner {
   // died before its commit.
   void sweep();
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough,
-  // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there.
+  // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there. What
+  // fails is tried again after some seconds, and until it works, each call throws its failure.
   void purge(std::chrono::steady_clock::time_point until);
   // See CleanPass.
-  [[nodiscard]] std::vector<CleanPass::Buffer> buffers();
+  [[nodiscard]] std::vector<CleanPass::Buffer> buffers() { return flusher_.buffers(); }
   // Marks on all shards that no process cleans any more.
   void release();
 
@@ -58,12 +58,9 @@ class Cleaner {
                  const std::string& holder);
   void name_holder();
   void show_life();
-  void handle_records(std::uint32_t shard);
-  void flush();
-  // Returns why something cannot be flushed, unless it is that a shard is down, or that the store takes no writes.
-  [[nodiscard]] std::optional<Error> flush_now(const shard::BufferCountsByShard& counts);
+  // Leaves the rest of the records to the next pass once it is `until`.
+  void handle_records(std::uint32_t shard, Clock::time_point until);
   void count_flushed(const FlushReport& flushed);
-  void note_buffers(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
   void warn_of_conflict(const std::string& table, const std::string& values, const Uuid& id, const Uuid& holder);
@@ -75,6 +72,15 @@ class Cleaner {
   struct Purging {
     shard::StampPlace place;
     bool all_settled = true;  // true if all tombstones before `place` are settled
+  };
+  // A part of the purge that is done once a minute.
+  struct Part {
+    // `work` returns false if there may be more.
+    template <typename Work>
+    void run(const Work& work);
+
+    Clock::time_point at;        // not earlier
+    std::exception_ptr failure;  // of the last run
   };
   // Returns the stamp below which nothing needs tombstones any more.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);
@@ -91,17 +97,13 @@ class Cleaner {
   std::vector<char> named_;    // by shard: this process is named as the holder
   RecordList records_;
   std::vector<std::optional<Purging>> purging_;  // by shard: an unfinished purge
-  std::vector<Clock::time_point> purge_at_;      // by shard: not earlier
-  Clock::time_point forget_backfills_at_;
-  std::mutex mutex_;  // guards the members below
+  std::vector<Part> purges_;                     // by shard
+  Part forgetting_;                              // of the cursors of backfills
+  Clock::time_point heartbeat_at_;               // not earlier; for show_life() alone
+  job::Job::KeepAlive heartbeats_;
+  BufferFlusher flusher_;
+  std::mutex mutex_;  // guards the member below
   CleanReport report_;
-  Clock::time_point heartbeat_at_;          // not earlier
-  std::vector<CleanPass::Buffer> buffers_;  // by shard
-  std::optional<Error> flush_failure_;      // of the last flush
-  Clock::time_point flush_at_;              // not earlier: what was left then would be left again
-  static constexpr std::chrono::seconds after_a_partial_flush{5};
-  std::chrono::seconds flush_pause_ = after_a_partial_flush;  // after the next partial flush
-  std::set<std::uint32_t> silent_;                            // shards that could not be asked what they have
 };
 
 }  // namespace looseleaf::clean

@@ -145,6 +145,15 @@ void touch_job(const sql::Database& database, const JobRow& row) {
                                 database.table(progress), row.done, row.estimate, key(row.job, row.table), row.token));
 }
 
+void touch_jobs(const sql::Database& database, const std::vector<std::string>& jobs, std::uint64_t token) {
+  std::string list;
+  for (const std::string& job : jobs) {
+    list.append(list.empty() ? "" : ", ").append(sql::text_literal(job));
+  }
+  database->execute(fmt::format("UPDATE {} SET heartbeat = NOW(6) WHERE job IN ({}) AND table_name = '' AND token = {}",
+                                database.table(progress), list, token));
+}
+
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation) {
   database->execute(fmt::format("DELETE FROM {} WHERE {} AND generation = {}", database.table(progress),

@@ -60,6 +60,8 @@ void write_job(const sql::Database& database, const JobRow& row);
 [[nodiscard]] bool advance_job(const sql::Database& database, const JobRow& row);
 // Updates the heartbeat, which shows that a run is alive, and how far it is. The cursor stays.
 void touch_job(const sql::Database& database, const JobRow& row);
+// Updates the heartbeats of these jobs of a run that are of no table.
+void touch_jobs(const sql::Database& database, const std::vector<std::string>& jobs, std::uint64_t token);
 void remove_job(const sql::Database& database, const std::string& job, const std::string& table,
                 std::uint64_t generation);
 // Removes the rows of this generation, whatever their table is.

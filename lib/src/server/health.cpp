@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/deadline.hpp"
-
 namespace looseleaf::server {
 namespace {
 
@@ -22,7 +20,7 @@ constexpr auto longest_pause = std::chrono::seconds(10);
 
 void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  if (!failing_since_ || (!given_up_ && since - last_failed_ > longest_pause)) {
+  if (!failing_since_ || is_left_alone(since)) {
     failing_since_ = since;
     failure_.reset();
     told_ = false;
@@ -44,9 +42,17 @@ bool Health::is_failing() const {
   return failing_since_ && (given_up_ || Clock::now() - last_failed_ <= longest_gap);
 }
 
+bool Health::is_left_alone(Clock::time_point now) const {
+  return !given_up_ && now - last_failed_ > longest_pause;
+}
+
+Health::Clock::duration Health::time_in_vain(Clock::time_point now) const {
+  return is_failing() && !is_left_alone(now) ? now - *failing_since_ : Clock::duration();
+}
+
 bool Health::failing_for(std::chrono::milliseconds time) const {
   const std::lock_guard lock(mutex_);
-  return is_failing() && Clock::now() - *failing_since_ >= time;
+  return is_failing() && time_in_vain(Clock::now()) >= time;
 }
 
 std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) const {
@@ -54,7 +60,8 @@ std::chrono::milliseconds Health::time_left(std::chrono::milliseconds patience) 
   if (given_up_) {
     return std::min(patience, patience_when_given_up_);
   }
-  return is_failing() ? base::Deadline(*failing_since_, patience).left() : patience;
+  const auto left = patience - std::chrono::floor<std::chrono::milliseconds>(time_in_vain(Clock::now()));
+  return std::max(left, std::chrono::milliseconds(0));
 }
 
 bool Health::attempted(std::chrono::milliseconds timeout, Clock::time_point now) {
@@ -65,7 +72,7 @@ bool Health::attempted(std::chrono::milliseconds timeout, Clock::time_point now)
     patience_when_given_up_ = std::min(patience_when_given_up_ + first_retry, longest_retry);
   }
   tried_ = now;
-  return given_up_ || (is_failing() && now - *failing_since_ >= timeout);
+  return given_up_ || (is_failing() && time_in_vain(now) >= timeout);
 }
 
 bool Health::is_given_up() const {

@@ -21,6 +21,8 @@ class Health {
               Clock::time_point now = Clock::now());
   void answered();
 
+  // Returns true if the server is failing and was tried in vain for at least this time. If nobody has tried it for a
+  // while, that time is 0.
   [[nodiscard]] bool failing_for(std::chrono::milliseconds time) const;
   // Returns the rest of the time, `patience`, for which the process waits for the server. A server that was given up
   // gets a second, and later up to three, because one that is back may be slow.
@@ -47,7 +49,12 @@ class Health {
   [[nodiscard]] std::optional<sql::ServerError> untold_failure();
 
  private:
-  [[nodiscard]] bool is_failing() const;  // call it with the lock held
+  // Call these with the lock held.
+  [[nodiscard]] bool is_failing() const;
+  // Returns true if nobody has tried the server for a while before `now`.
+  [[nodiscard]] bool is_left_alone(Clock::time_point now) const;
+  // Returns the time for which a failing server was tried in vain.
+  [[nodiscard]] Clock::duration time_in_vain(Clock::time_point now) const;
 
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;

@@ -17,6 +17,9 @@ constexpr int er_bad_db = 1049;
 // For this time after a server did not accept a connection, it is not asked again by those who do not wait for it.
 constexpr auto just_now = std::chrono::seconds(1);
 
+// A server that is failing is tried only once in this time by work that may be left undone.
+constexpr auto between_unneeded_attempts = std::chrono::seconds(5);
+
 // How long connect_unchecked_once() waits while this process has too many connections.
 constexpr auto longest_unneeded_wait = std::chrono::seconds(1);
 
@@ -203,7 +206,7 @@ Lease Sessions::connect_once(std::uint32_t shard, Purpose purpose, std::optional
 
 Lease Sessions::connect_soon(std::uint32_t shard, Purpose purpose) {
   const auto longest = connector_.timeout();
-  return attempt(shard, purpose, base::Deadline(longest), {soon, longest}, Again::unless_it_just_failed);
+  return attempt(shard, purpose, base::Deadline(longest), {soon, longest}, Again::unless_it_just_failed, soon);
 }
 
 Lease Sessions::connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait) {
@@ -368,6 +371,13 @@ bool Sessions::has_given_up(std::uint32_t shard) const {
 
 bool Sessions::is_failing(std::uint32_t shard) const {
   return health_.at(connector_.server_of(shard)).failing_for(std::chrono::milliseconds(0));
+}
+
+void Sessions::refuse_failing(std::uint32_t shard) const {
+  const auto failure = health_.at(connector_.server_of(shard)).failure_within(between_unneeded_attempts);
+  if (failure && is_failing(shard)) {
+    on_shard(cluster_, shard, [&] { throw sql::ServerError(*failure); });
+  }
 }
 
 void Sessions::note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure) {

@@ -94,7 +94,7 @@ class Sessions {
                                    std::optional<std::chrono::milliseconds> left = {});
   // A server that needs longer to accept a connection holds up nobody who can do without it.
   static constexpr std::chrono::milliseconds soon{1000};
-  // The same, but gives the server only that long to accept a connection.
+  // The same, but gives the server only that long to accept a connection, and waits no longer for a place.
   [[nodiscard]] Lease connect_soon(std::uint32_t shard, Purpose purpose = Purpose::general);
   // The same as connect_once(), with a whole timeout once it has a place, for which it waits this long at most.
   [[nodiscard]] Lease connect_if_free(std::uint32_t shard, Purpose purpose, std::chrono::milliseconds wait);
@@ -121,6 +121,9 @@ class Sessions {
   [[nodiscard]] bool is_failing(std::uint32_t shard) const;
   // Returns true if the shard's server has failed for a whole timeout, and has not answered since.
   [[nodiscard]] bool has_given_up(std::uint32_t shard) const;
+  // Throws the last failure of a shard's server if it is failing and did not accept a connection within the last
+  // seconds: for work that may be left undone.
+  void refuse_failing(std::uint32_t shard) const;
   // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
 

@@ -126,13 +126,18 @@ void Shards::check_identities(Known known) {
       for (const std::uint32_t shard : uncached(group)) {  // throws, because its catalog could not be read
         on_shard(*this, shard, [&] { catalogs_.reload(shard, lease.on(shard)); });
       }
-    } catch (const sql::ServerError& error) {
+    } catch (const Error& error) {
+      const auto* const of_server = dynamic_cast<const sql::ServerError*>(&error);
       const auto waited = std::chrono::steady_clock::now() - started;
-      if (known == Known::trust && waited >= server::Sessions::soon * 9 / 10) {
-        return;  // it may only be slow
+      if (known == Known::trust && waited >= server::Sessions::soon * 9 / 10 &&
+          (of_server || error.code() == ErrorCode::unavailable)) {
+        return;  // it may only be slow, or its connections in use
       }
-      if (error.retryable() || error.error_class() == sql::ErrorClass::unreachable) {
-        sessions_.note_failure(group.front(), started, error);
+      if (!of_server) {
+        throw;
+      }
+      if (of_server->retryable() || of_server->error_class() == sql::ErrorClass::unreachable) {
+        sessions_.note_failure(group.front(), started, *of_server);
       } else if (known == Known::check_again) {
         throw;
       } else {

@@ -62,7 +62,9 @@ TEST_CASE("a failure from long ago does not shorten the wait after the next one"
 TEST_CASE("a time in which nobody tried a server does not count as one in which it was tried in vain") {
   Health health;
   health.failed(ago(40s), failure("it is down"), ago(39s));
-  CHECK(health.failing_for(30s));  // as far as anybody knows
+  CHECK(health.failing_for(0s));  // as far as anybody knows
+  CHECK_FALSE(health.failing_for(1s));
+  CHECK(health.time_left(30s) == 30s);
   health.failed(ago(1s), failure("it is down again"));
   CHECK_FALSE(health.failing_for(5s));
   CHECK_FALSE(health.attempted(30s));
