@@ -437,7 +437,9 @@ TEST_CASE("a server whose fence is held for a moment gets its copy") {
   cli::Process holder =
       start({cluster.client(), "--defaults-file=" + cluster.defaults_file(), "-S", cluster.socket(2),
              cluster.database(2), "-e", "BEGIN; SELECT * FROM looseleaf_shard FOR UPDATE; SELECT SLEEP(5)"});
-  wait_until("it is held", [&] { return cluster.status(2, "Threads_running") > 1; });
+  wait_until("it is held", [&] {
+    return contains(cluster.sql(2, "SELECT info FROM information_schema.processlist"), "SELECT SLEEP(5)\n");
+  });
   check_status(cluster.looseleaf({"put", "--buffer", "--quiet"}, entity(1)), 0, {is_down});
   static_cast<void>(holder.wait());
   cluster.sandbox().start_server(1);

@@ -156,23 +156,23 @@ const std::vector<std::string> backfill_by_n = {"backfill", "by_n"};
 TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it at once, and both are safe" *
           needs_failpoints) {
   const TestCluster cluster = with_building_index();
-  cli::Process job = cluster.start(backfill_by_n, {}, "backfill.insert_index_rows:before=sleep:30000");
+  TracedProcess job(cluster, backfill_by_n, "backfill.insert_index_rows:before=sleep:30000");
   wait_until("the first chunk is under way",
-             [&] { return cluster.sql(0, "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'backfill'") == "1\n"; });
+             [&] { return contains(job.steps(), "backfill.insert_index_rows:before@"); });
   std::this_thread::sleep_for(300ms);
-  job.signal(SIGINT);
+  job->signal(SIGINT);
   std::this_thread::sleep_for(500ms);
-  CHECK(kill(job.pid(), 0) == 0);
-  job.signal(SIGINT);
+  CHECK_FALSE(cli::is_gone(job->pid()));
+  job->signal(SIGINT);
   const auto begin = Clock::now();
-  CHECK(job.wait().status == 130);
+  CHECK(job->wait().status == 130);
   CHECK(Clock::now() - begin < 3s);
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
 
 // The shards are scanned side by side: this one waits until the other has said who works there.
-constexpr const char* asleep_before_its_cursor_moves = "backfill.fence:before@1#1=sleep:1500,backfill.fence:after@1#1";
+constexpr const char* asleep_before_its_cursor_moves = "backfill.fence:before@1#1=sleep:5000,backfill.fence:after@1#1";
 
 TEST_CASE("a backfill that was only asleep writes nothing once another has taken its place" * needs_failpoints) {
   const TestCluster cluster = with_building_index();
@@ -260,8 +260,8 @@ TEST_CASE("a backfill of an index whose table was altered ends before it reads, 
 
 TEST_CASE("each step of a drop has the whole timeout, however long the steps before it took" * needs_failpoints) {
   const TestCluster cluster = with_building_index();
-  cli::Process drop = cluster.stop_at("drop.table:before@0", {"drop-index", "by_n", "--yes", "--timeout", "2"});
-  std::this_thread::sleep_for(2100ms);
+  cli::Process drop = cluster.stop_at("drop.table:before@0", {"drop-index", "by_n", "--yes", "--timeout", "5"});
+  std::this_thread::sleep_for(5100ms);
   const std::jthread reader([&] { cluster.sql(1, "SELECT SLEEP(1.5) FROM by_n RIGHT JOIN (SELECT 1) one ON TRUE"); });
   wait_until("the other reader has the table", [&] {
     return cluster.sql(1, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'") !=

@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
+#include <csignal>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
@@ -155,21 +155,45 @@ struct TwoServers {
   // Changes the entity from shard 1 to shard 0 when shard 0 has been read, and shard 1 has not. If `back`, changes it
   // back when shard 1 has been looked at again, and shard 0 has not. Returns how often the query gives it.
   [[nodiscard]] std::size_t times_given(bool back, const std::string& failpoints) const {
+    for (int delay = 700; delay < 60'000; delay *= 2) {
+      if (const auto given = times_given(back, failpoints, delay)) {
+        return *given;
+      }
+    }
+    FAIL("the query could not be stopped between two steps");
+    return 0;
+  }
+
+  // The same where the shard that is not to be read yet is held up for so many milliseconds; nothing if that was too
+  // short, because the machine is busy.
+  [[nodiscard]] std::optional<std::size_t> times_given(bool back, const std::string& failpoints, int delay) const {
     const auto number = static_cast<std::uint64_t>(n_on[1]);
     set(number, n_on[1]);
-    cli::Process query = cluster.start({"query", "by_n", "n<100", "--ids"}, {},
-                                       failpoints + "query.read_index_rows:before@1=sleep:1500" +
-                                           (back ? ",query.look_again:before@0=sleep:1500" : ""));
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
-    set(number, n_on[0]);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    if (back) {
-      set(number, n_on[1]);
+    TracedProcess query(cluster, {"query", "by_n", "n<100", "--ids"},
+                        fmt::format("{}query.read_index_rows:before@1=sleep:{}{}", failpoints, delay,
+                                    back ? fmt::format(",query.look_again:before@0=sleep:{}", delay) : ""));
+    if (!change_between(query, "query.read_index_rows", 0, number, n_on[0]) ||
+        (back && !change_between(query, "query.look_again", 1, number, n_on[1]))) {
+      return std::nullopt;
     }
-    const cli::ProcessResult result = query.wait();
+    const cli::ProcessResult result = query->wait();
     CHECK_MESSAGE(result.status == 0, result.err);
     CHECK(times("\n", result.out) >= 99);
     return times(id_of(number), result.out);
+  }
+
+  // Changes the entity when the query has done the step on one shard, and not on the other; false if that was missed.
+  [[nodiscard]] bool change_between(TracedProcess& query, const std::string& step, std::uint32_t shard,
+                                    std::uint64_t number, int n) const {
+    query.wait_for(fmt::format("{}:after@{}", step, shard));
+    query->signal(SIGSTOP);
+    REQUIRE(wait_until_stopped(*query));
+    const bool in_time = !query.has_passed(fmt::format("{}:after@{}", step, 1 - shard));
+    if (in_time) {
+      set(number, n);
+    }
+    query->signal(SIGCONT);
+    return in_time;
   }
 
   TestCluster cluster = initialised(2);

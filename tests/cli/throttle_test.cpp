@@ -5,7 +5,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "tests/support/expectations.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/replication.hpp"
+#include "tests/support/sleeping_session.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -106,17 +109,15 @@ TEST_CASE("verify is limited too") {
 
 TEST_CASE("a backfill waits while a server is busy") {
   const TestCluster cluster = with_new_index(300);
-  std::vector<std::thread> busy;
+  std::deque<SleepingSession> busy;
   for (int i = 0; i < 6; ++i) {
-    busy.emplace_back([&] { cluster.server_sql(cluster.server_of(1), "SELECT SLEEP(4)"); });
+    busy.emplace_back(cluster, cluster.server_of(1));
   }
   wait_until("the server is busy", [&] { return cluster.status(1, "Threads_running") > 6; });
   cli::Process job = cluster.start({"backfill", "--max-load", "5", "--output", "json"});
   wait_until("an event says why", [&] { return contains(job.out(), "statements (limit 5)"); });
   CHECK(rows_of(cluster, "by_n") == 0);
-  for (std::thread& thread : busy) {
-    thread.join();
-  }
+  busy.clear();
   check_status(job.wait(), 0, {"by_n: ready\""});
 }
 
@@ -179,10 +180,8 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
                                              "WHERE table_schema = '{}' AND table_name = 'by_n'",
                                              database)) == "1\n";
   });
-  std::thread locked(
-      [&] { replica.server_sql(0, fmt::format("LOCK TABLES {}.entities WRITE; SELECT SLEEP(6)", database)); });
-  wait_until("the table is locked",
-             [&] { return contains(replica.server_sql(0, "SHOW PROCESSLIST"), "SELECT SLEEP(6)"); });
+  std::optional<SleepingSession> lock(std::in_place, replica, 0,
+                                      fmt::format("LOCK TABLES {}.entities WRITE", database));
   put_all(cluster, entity(2, "\"n\":2"));
   std::this_thread::sleep_for(std::chrono::seconds(3));
   cli::Process job = start({"looseleaf", "--cluster", with_replica(cluster, replica.socket(0)), "backfill", "--max-lag",
@@ -191,7 +190,7 @@ TEST_CASE("a backfill waits for a replica that is late, and goes on when it has 
     return contains(job.out(), fmt::format("replica {} is ", replica.socket(0))) && contains(job.out(), " s behind");
   });
   CHECK(rows_of(cluster, "by_n") == 1);  // of the entity that was put with the index there
-  locked.join();
+  lock.reset();
   check_status(job.wait(), 0, {"by_n: ready\""});
   CHECK(rows_of(cluster, "by_n") == 2);
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -179,9 +181,12 @@ TEST_CASE("a command ignores no signal because looseleaf does") {
 
 TEST_CASE("the signal of `timeout`, which comes twice at once, lets the command finish") {
   const TestCluster cluster = with_counter();
-  check_run(run({"timeout", "1", looseleaf_program(), "--cluster", cluster.file(), "update", id_of(1), "--", "sh", "-c",
-                 "sleep 2; " + add_1}),
-            124, id_of(1) + "\n", {"stored 1 entity; stopped\n"});
+  const std::string begun = cluster.directory().path() + "/begun";
+  cli::Process process = start({"timeout", "600", looseleaf_program(), "--cluster", cluster.file(), "update", id_of(1),
+                                "--", "sh", "-c", "touch " + begun + "; sleep 2; " + add_1});
+  wait_until("the command has begun", [&] { return std::filesystem::exists(begun); });
+  // What `timeout` is told it tells its process, and then its process group, as it does when the time is up.
+  check_run(end_by(SIGTERM, process), 143, id_of(1) + "\n", {"stored 1 entity; stopped\n"});
   check_run(cluster.looseleaf({"get", id_of(1)}), 0, with_n(1) + "\n");
 }
 

@@ -142,12 +142,12 @@ TEST_CASE("the parts of a UNION see the same moment") {
   std::jthread reader([&] {
     shard::Shards shards = fixture.shards();
     const shard::Lease lease = shards.connect(0, shards.deadline());
-    const sql::Result found = lease->query("SELECT SLEEP(1), 'slow' FROM " + (*lease).table("entities") +
+    const sql::Result found = lease->query("SELECT SLEEP(4), 'slow' FROM " + (*lease).table("entities") +
                                            " UNION ALL SELECT 0, access FROM " + (*lease).table("looseleaf_shard"));
     seen = found.text(1, 1);
   });
   const auto is_sleeping = [&] {
-    return fixture.cluster.sql(0, "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(1)%'") ==
+    return fixture.cluster.sql(0, "SELECT 1 FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(4)%'") ==
            "1\n";
   };
   wait_until("the statement runs", is_sleeping);

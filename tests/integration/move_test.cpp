@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
+#include "tests/support/sleeping_session.hpp"
 
 namespace looseleaf::test {
 namespace {
@@ -234,15 +236,12 @@ TEST_CASE("a move whose announcement was taken back announces it again before th
 TEST_CASE("a move does not begin while a long transaction uses the entities, and says so") {
   const MovingPair pair;
   const TestCluster& store = pair.original;
-  cli::Process holder = start({store.client(), "--defaults-file=" + store.defaults_file(), "-S", store.socket(1),
-                               store.database(1), "-e", "BEGIN; SELECT COUNT(*) FROM entities; SELECT SLEEP(8)"});
-  wait_until("it is held", [&] {
-    return contains(store.sql(1, "SELECT info FROM information_schema.processlist"), "SELECT SLEEP(8)\n");
-  });
+  std::optional<SleepingSession> holder(std::in_place, store, store.server_of(1),
+                                        fmt::format("BEGIN; SELECT COUNT(*) FROM {}.entities", store.database(1)));
   check_status(pair.finish({"--timeout", "4"}), 3,
                {"error: reads cannot be told yet that the store moves\n", "  shard: 1\n",
                 "hint: a transaction or a backup uses the table `entities` for long; end it, or wait for it, and run"});
-  static_cast<void>(holder.wait());
+  holder.reset();
   check_not_moved(pair);
 }
 

@@ -182,7 +182,8 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
 }
 
 TEST_CASE_FIXTURE(ManyShards, "what a held fence keeps back for too long fails, and nothing else does") {
-  Datastore impatient = open(std::chrono::milliseconds(1000));
+  Datastore impatient = open(std::chrono::seconds(3));
+  put_all(impatient, 0);  // has connected, and knows the catalogs
   const LockHolder holder(*this, 0, lock_of_fence);
   const std::vector<WriteResult> results = put_all(impatient, 7);
   for (const WriteResult& result : results) {

@@ -165,6 +165,7 @@ TEST_CASE("a put does not wait after its commit for a server that has only super
   REQUIRE(put_one(fixture.datastore, entity(id, R"("color":2)")) == WriteStatus::stored);
   fixture.cluster.sandbox().kill_server(2);
   Datastore other = fixture.open();
+  REQUIRE(other.get({*Uuid::parse(id)}).front());  // connects
   const auto start = std::chrono::steady_clock::now();
   CHECK(put_one(other, entity(id, R"("color":0)")) == WriteStatus::stored);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
@@ -299,7 +300,7 @@ TEST_CASE("a barrier waits for a write that holds the fence") {
     static_cast<void>(shard::take_barrier(shards, 0, shards.deadline()));
     passed = true;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(fixture.cluster.await_lock_wait(0));
   CHECK_FALSE(passed);
   writer.release();
   barrier.join();
@@ -314,11 +315,16 @@ TEST_CASE("whoever wants the fence exclusively steps aside for writers and gives
     const Error error = error_of([&] { return shard::take_barrier(shards, 0, shards.deadline()); });
     CHECK(error.code() == ErrorCode::unavailable);
   });
+  CHECK(fixture.cluster.await_lock_wait(0));
+  int late = 0;  // a busy machine may hold one of them up
   for (int i = 0; i < 10; ++i) {
     const auto start = std::chrono::steady_clock::now();
     CHECK(put_one(fixture.datastore, entity(even, R"("n":0)")) == WriteStatus::stored);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1900));
+    const auto took = std::chrono::steady_clock::now() - start;
+    late += took < std::chrono::milliseconds(1900) ? 0 : 1;
+    CHECK(took < std::chrono::seconds(4));
   }
+  CHECK(late <= 1);
 }
 
 TEST_CASE("a put waits for a locked row and is stored when it is free, or fails in time") {
@@ -376,7 +382,7 @@ class StoppedPut {
         "DATABASE()) AND trx_mysql_thread_id <> " +
         std::to_string(holder_.id());
     std::string session;
-    for (int i = 0; i < 10 && session.empty(); ++i) {
+    for (int i = 0; i < 130 && session.empty(); ++i) {
       // innodb_trx is a cache that is not renewed while it is asked more often than every 100 ms.
       std::this_thread::sleep_for(std::chrono::milliseconds(150));
       session = fixture_.cluster.sql(0, locked);

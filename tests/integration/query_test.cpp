@@ -11,6 +11,7 @@
 
 #include "cli/files/descriptor.hpp"
 #include "tests/support/errors.hpp"
+#include "tests/support/sleeping_session.hpp"
 #include "tests/support/sockets.hpp"
 #include "tests/support/store_fixture.hpp"
 
@@ -192,8 +193,8 @@ TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no tab
   Query query;
   query.index = "index_user";
   query.partial = true;
-  const std::jthread holder([&] { cluster.sql(1, "LOCK TABLES index_user WRITE; DO SLEEP(6); UNLOCK TABLES"); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const SleepingSession holder(cluster, cluster.server_of(1),
+                               fmt::format("LOCK TABLES {}.index_user WRITE", cluster.database(1)));
   const auto begin = std::chrono::steady_clock::now();
   const QueryReport report = store.query(query, [](const Entity&) { return true; });
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));

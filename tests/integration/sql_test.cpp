@@ -311,7 +311,8 @@ TEST_CASE_FIXTURE(Fixture, "a statement that takes longer than it may is not tak
   CHECK(std::string(error.what()) == "the server did not answer a statement in time");
   CHECK(error.error_class() == ErrorClass::connection_lost);
   CHECK(error.retryable());
-  CHECK(test::context_of(error, "waited").starts_with("1."));
+  const std::string waited = test::context_of(error, "waited");
+  CHECK_MESSAGE((waited.starts_with("1.") || waited.starts_with("2.")), waited);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a statement that changes nothing counts no row") {

@@ -326,7 +326,7 @@ TEST_CASE("a batch is repeated until the command takes it, and the failure is to
     wait_until("it is listed", [&] { return !trigger_of(cluster, name)["shards"][0]["error"].is_null(); });
     CHECK(trigger_of(cluster, name)["lag_changes"] == 3);
     if (name != "ignores") {  // that would take too long
-      wait_until("it is repeated", [&] { return read_text(directory + name + ".tries").size() == 2; });
+      wait_until("it is repeated", [&] { return read_text(directory + name + ".tries").size() >= 2; });
     }
     static_cast<void>(cluster.directory().write(name + ".ok", ""));
   }

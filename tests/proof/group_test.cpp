@@ -5,6 +5,7 @@
 #include <csignal>
 #include <string>
 
+#include "tests/proof/failover_rounds.hpp"
 #include "tests/proof/faulty_servers.hpp"
 #include "tests/proof/server_group.hpp"
 #include "tests/support/expectations.hpp"
@@ -61,6 +62,12 @@ TEST_CASE("a group whose new primary may answer before it has everything is refu
       cluster.looseleaf({"put"}, entity(0, "\"n\":1")), 3, "",
       {"looseleaf: error: a new primary of the server's group answers before it has what the old one acknowledged\n",
        "hint: set group_replication_consistency to BEFORE_ON_PRIMARY_FAILOVER on every member, with SET PERSIST\n"});
+}
+
+TEST_CASE("while a group loses its primary again and again, nothing is lost and nothing false is reported") {
+  if (on_mysql()) {
+    failover::run_rounds<ServerGroup>("group-rounds");
+  }
 }
 
 }  // namespace

@@ -73,7 +73,15 @@ class Sweeper {
   [[nodiscard]] std::vector<Fault> choose(const std::vector<Boundary>& all) const;
   // Every request that there is room for, and replies evenly spread over the rest.
   [[nodiscard]] std::vector<Fault> sample(const std::vector<Fault>& plan, std::size_t most) const;
-  void strike(const Trial& trial, const Route& route, Truth& truth, const Fault& fault);
+  // How a run ended that the network failed, and what is wrong with that.
+  struct Outcome {
+    cli::ProcessResult result;
+    std::chrono::milliseconds took;
+    std::string struck, wrong;
+  };
+
+  Outcome strike(const Trial& trial, const Route& route, Truth& truth, const Fault& fault) const;
+  void record(const Outcome& outcome, const Fault& fault);
   // What is wrong with a run that ended so.
   std::string complaint(const cli::ProcessResult& result, const Trial& trial, Truth& truth,
                         std::chrono::milliseconds took) const;

@@ -99,10 +99,13 @@ TEST_CASE("random sequences of operations answer as the reference does") {
   constexpr std::uint64_t enough = 100;  // sequences in which all must have occurred, however slow the machine is
   for (; Clock::now() < end || (!all_occurred() && tally.sequences < enough); ++tally.sequences) {
     const Sequence sequence(seed + tally.sequences);
-    const auto failure = run_sequence(sequence, tally);
-    if (failure && failure->excusable) {
-      ++tally.excused;
-    } else if (failure) {
+    auto failure = run_sequence(sequence, tally);
+    // What the machine alone has done does not happen again and again.
+    for (int repetition = 0; failure && failure->excusable && repetition < 3; ++repetition) {
+      tally.excused += repetition == 0 ? 1 : 0;
+      failure = run_sequence(sequence, tally);
+    }
+    if (failure) {
       const Failure shortest = shorten(sequence, *failure);
       FAIL("LOOSELEAF_SEED=" << seed + tally.sequences << ", " << sequence.shards << " shards, after:\n"
                              << listed(shortest.done) << shortest.what

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <csignal>
+#include <stdexcept>
 
 #include "tests/support/expectations.hpp"
 
@@ -95,8 +96,20 @@ void ServerGroup::rejoin() {
       std::chrono::seconds(90));
 }
 
-// The first server begins the group when there is none.
 void ServerGroup::join(std::uint32_t member) {
+  for (int i = 0; i < 4; ++i) {
+    try {
+      return join_by_its_port(member);
+    } catch (const std::runtime_error& error) {
+      MESSAGE("member ", member, " joins by another port: ", std::string(error.what()));
+      ports_[member] = free_port();
+    }
+  }
+  join_by_its_port(member);
+}
+
+// The first server begins the group when there is none.
+void ServerGroup::join_by_its_port(std::uint32_t member) const {
   const auto set = [&](const std::string& name, const std::string& value) {
     servers_.server_sql(member, fmt::format("SET GLOBAL group_replication_{} = {}", name, value));
   };

@@ -28,7 +28,9 @@ class ServerGroup : public AppProgram {
   void rejoin();
 
  private:
+  // Tries it with a few ports: another process may have taken one meanwhile.
   void join(std::uint32_t member);
+  void join_by_its_port(std::uint32_t member) const;
   // How many members are online, as this one sees it.
   [[nodiscard]] std::uint32_t online(std::uint32_t member) const;
 

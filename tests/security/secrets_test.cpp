@@ -113,7 +113,7 @@ TEST_CASE("a password is in nothing that the program prints, whether it is right
     for (const std::string user : {"canary", "somebody_else"}) {
       const std::string file = setup.cluster_file(user, options);
       for (auto command : commands) {
-        command.insert(command.end(), {"--cluster", file, "--verbose", "--timeout", "2"});
+        command.insert(command.end(), {"--cluster", file, "--verbose", "--timeout", "20"});
         for (const std::string output : {"text", "json"}) {
           CAPTURE(command[0]);
           command.insert(command.end(), {"--output", output});

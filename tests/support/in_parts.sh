@@ -6,6 +6,10 @@ set -uo pipefail
 parts=$1
 shift
 cases=$("$@" --count | grep -oE '[0-9]+$')
+if [ "${cases:-0}" -eq 0 ]; then
+  echo "in_parts: $1 has no test cases, or cannot be run" >&2
+  exit 1
+fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 each=$(((cases + parts - 1) / parts)) processes=() status=0

@@ -166,7 +166,13 @@ std::vector<std::uint64_t> Observer::sessions_since(std::uint32_t shard, std::ui
 
 void Observer::cut_sessions(std::uint32_t shard, std::uint64_t youngest) {
   for (const std::uint64_t session : sessions_since(shard, youngest)) {
-    connection(shard).execute(fmt::format("KILL {}", session));
+    try {
+      connection(shard).execute(fmt::format("KILL {}", session));
+    } catch (const sql::ServerError& error) {
+      if (error.number() != 1094) {  // it has ended by itself
+        throw;
+      }
+    }
   }
   wait_until_quiet(shard, youngest);
 }

@@ -74,6 +74,11 @@ void Pool::leave(Purpose purpose) noexcept {
   left_.notify_all();
 }
 
+std::size_t Pool::waiting(Purpose purpose) const {
+  const std::lock_guard lock(mutex_);
+  return share_of(purpose).waiting.size();
+}
+
 std::uint64_t Pool::generation() const {
   const std::lock_guard lock(mutex_);
   return generation_;

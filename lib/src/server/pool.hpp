@@ -73,6 +73,9 @@ class Pool {
   // are likely dead too, or lead to the server from before a failover.
   void empty();
 
+  // Returns how many threads wait for a session for this purpose, or for those that share its part of the limit.
+  [[nodiscard]] std::size_t waiting(Purpose purpose) const;
+
   // Returns the number of sessions for this purpose, and those that share its part of the limit.
   [[nodiscard]] std::size_t limit_of(Purpose purpose) const { return share_of(purpose).limit; }
 

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -16,6 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+
+// Whether one of three tries takes as long as it should: a busy machine may hold the others up.
+bool once_in_three(const std::function<bool()>& try_it) {
+  return try_it() || try_it() || try_it();
+}
 
 // Two shards that nothing connects to.
 struct ThrottlingFixture {
@@ -36,7 +42,7 @@ TEST_CASE_FIXTURE(ThrottlingFixture, "a job without limits never waits, and keep
   Throttling throttling(shards, {});
   CHECK_FALSE(throttling.paces());
   CHECK(throttling.limit_chunk(1'000'000) == 1'000'000);
-  CHECK(wait(throttling, 1'000'000) + wait(throttling, 1'000'000) < 100ms);
+  CHECK(once_in_three([&] { return wait(throttling, 1'000'000) + wait(throttling, 1'000'000) < 100ms; }));
   CHECK(reasons.empty());
   const auto one = throttling.turn(), other = throttling.turn();
   CHECK_FALSE(one.owns_lock());
@@ -44,12 +50,13 @@ TEST_CASE_FIXTURE(ThrottlingFixture, "a job without limits never waits, and keep
 }
 
 TEST_CASE_FIXTURE(ThrottlingFixture, "a job waits until its rate allows the next entities") {
-  Throttling throttling(shards, {.max_rate = 1000});
-  CHECK(throttling.paces());
-  CHECK(wait(throttling, 900) < 100ms);  // half a second of it counts as delay that the job may make up for
-  const auto waited = wait(throttling, 1);
-  CHECK(waited >= 300ms);
-  CHECK(waited < 2s);
+  CHECK(once_in_three([&] {
+    Throttling throttling(shards, {.max_rate = 1000});
+    CHECK(throttling.paces());
+    const auto begun = wait(throttling, 900);  // half a second of it counts as delay that the job may make up for
+    const auto waited = wait(throttling, 1);
+    return begun < 100ms && waited >= 300ms && waited < 2s;
+  }));
   CHECK_FALSE(reasons.empty());
   for (const std::string& reason : reasons) {
     CHECK(reason.empty());
@@ -58,17 +65,19 @@ TEST_CASE_FIXTURE(ThrottlingFixture, "a job waits until its rate allows the next
 
 TEST_CASE_FIXTURE(ThrottlingFixture,
                   "a limited rate is kept over half a second: what comes late is made good, but no more than that") {
-  Throttling throttling(shards, {.max_rate = 1000});
-  const auto wait_for = [&](std::uint64_t entities) {
-    Clock::duration waited{};
-    for (std::uint64_t i = 0; i < entities / 50; ++i) {
-      waited += wait(throttling, 50);
-    }
-    return waited;
-  };
-  std::this_thread::sleep_for(2s);
-  CHECK(wait_for(500) < 300ms);
-  CHECK(wait_for(1000) > 900ms);
+  CHECK(once_in_three([&] {
+    Throttling throttling(shards, {.max_rate = 1000});
+    const auto wait_for = [&](std::uint64_t entities) {
+      Clock::duration waited{};
+      for (std::uint64_t i = 0; i < entities / 50; ++i) {
+        waited += wait(throttling, 50);
+      }
+      return waited;
+    };
+    std::this_thread::sleep_for(2s);
+    const auto made_good = wait_for(500), further = wait_for(1000);
+    return made_good < 300ms && further > 900ms;
+  }));
 }
 
 TEST_CASE_FIXTURE(ThrottlingFixture, "a low rate means small chunks, one at a time") {
@@ -95,7 +104,7 @@ TEST_CASE_FIXTURE(ThrottlingFixture, "a job pauses while a file exists, and its 
   });
   REQUIRE_FALSE(reasons.empty());
   CHECK(reasons.front() == "paused; delete " + file + " to continue");
-  CHECK(wait(throttling, 1) < 100ms);
+  CHECK(once_in_three([&] { return wait(throttling, 1) < 100ms; }));
 }
 
 TEST_CASE_FIXTURE(ThrottlingFixture, "a limit of the lag needs replicas") {

@@ -69,18 +69,26 @@ TEST_CASE("who waits gets a place in the order of asking, unless the deadline pa
   std::vector<int> order;
   std::mutex mutex;
   std::vector<std::jthread> threads;
-  const auto wait = [&](int number, std::chrono::milliseconds time) {
+  const auto ask = [&](int number, std::chrono::milliseconds time) {
     threads.emplace_back([&, number, time] {
       const auto place = pool.enter(Purpose::general, base::Deadline(time));
       const std::lock_guard lock(mutex);
       order.push_back(place ? number : -number);
     });
-    std::this_thread::sleep_for(30ms);  // so that the next one asks later
   };
-  wait(1, 10s);
-  wait(2, 1ms);
-  wait(3, 10s);
-  wait(4, 10s);
+  const auto wait_until_waiting = [&](std::size_t count) {
+    while (pool.waiting(Purpose::general) != count) {
+      std::this_thread::sleep_for(1ms);
+    }
+  };
+  ask(1, 60s);
+  wait_until_waiting(1);
+  ask(2, 1ms);
+  threads.back().join();
+  ask(3, 60s);
+  wait_until_waiting(2);
+  ask(4, 60s);
+  wait_until_waiting(3);
   taken.reset();
   threads.clear();
   CHECK(order == std::vector<int>{-2, 1, 3, 4});
