@@ -77,9 +77,20 @@ void Cleaner::pass() {
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
-  const std::lock_guard lock(mutex_);
-  report_.flushed += flushed.stored;
-  report_.refused += flushed.refused;
+  {
+    const std::lock_guard lock(mutex_);
+    report_.flushed += flushed.stored;
+    report_.refused += flushed.refused;
+  }
+  if (flushed.left > 0 && !options_.follow) {  // a process that follows tries them again
+    Error::Context context = {{"writes", std::to_string(flushed.left)}};
+    if (!flushed.failures.empty()) {
+      context.emplace_back("reason", flushed.failures.begin()->second.what());
+    }
+    shards_.warnings().give(
+        {"buffered writes are left", std::move(context),
+         "run `looseleaf flush` once the servers that they need answer and the store is not frozen"});
+  }
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
