@@ -54,9 +54,4 @@ std::optional<simdjson::dom::element> FastParser::parse(std::string_view text) {
   return root;
 }
 
-base::Pool<FastParser>& FastParser::pool() {
-  static base::Pool<FastParser> instance;
-  return instance;
-}
-
 }  // namespace looseleaf::model
