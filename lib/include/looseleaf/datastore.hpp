@@ -43,6 +43,8 @@ namespace looseleaf {
 //
 // Do not use or destroy a Datastore in a child process after fork(): the child would write to the connections of its
 // parent. Let the child open one of its own.
+//
+// With the first connection, the client library (MariaDB Connector/C) makes the whole process ignore SIGPIPE.
 class LOOSELEAF_EXPORT Datastore {
  public:
   // Reads the option files and the password file. Later they are read again only if a server refuses a login, and only
