@@ -11,6 +11,7 @@ namespace {
 constexpr int end_of_input = -1;
 constexpr std::size_t read_size = 64 * 1024;
 constexpr std::size_t longest_record = 40 << 20;  // more than an entity can have if all its quotes are doubled
+constexpr std::size_t most_cells = 100'000;       // in a record
 constexpr const char* hint_for_quotes =
     "enclose a cell that contains a quote in quotes, and double each quote inside: \"5\"\" pipe\"";
 
@@ -95,6 +96,11 @@ std::optional<CsvRecord> CsvReader::next() {
       return record;
     }
     take(nullptr);
+    if (record.cells.size() == most_cells || text_.size() > longest_record) {
+      fail(record, position_, "a line is too long", "check whether the input is CSV");
+      take_rest_of_line(record);
+      return record;
+    }
   }
   return record;
 }
@@ -111,9 +117,15 @@ bool CsvReader::read_quoted(CsvRecord& record, CsvCell& cell) {
   take(nullptr);
   for (;;) {
     const int byte = peek();
-    if (byte == end_of_input || text_.size() > longest_record) {
+    if (byte == end_of_input) {
       fail(record, cell.position, "a quote is not closed", hint_for_quotes);
       put_back_later_lines(record);
+      return false;
+    }
+    if (text_.size() > longest_record) {
+      fail(record, cell.position, "a cell in quotes is too long", "check whether its closing quote is missing");
+      inside_quotes_ = true;
+      take_rest_of_line(record);
       return false;
     }
     if (byte != '"') {
@@ -163,12 +175,17 @@ void CsvReader::fail(CsvRecord& record, Position position, const char* what, con
 
 // Ends a faulty record at the end of its last line. If there is too much of it, the next record continues it.
 void CsvReader::take_rest_of_line(CsvRecord& record) {
-  while (!at_line_break() && text_.size() <= longest_record) {
+  const auto ends = [&] { return inside_quotes_.value_or(false) ? peek() == end_of_input : at_line_break(); };
+  while (!ends() && text_.size() <= longest_record) {
+    if (inside_quotes_ && peek() == '"') {
+      inside_quotes_ = !*inside_quotes_;
+    }
     take(nullptr);
   }
-  inside_line_ = !at_line_break();
+  inside_line_ = !ends();
   record.fault->more = inside_line_;
   if (!inside_line_) {
+    inside_quotes_.reset();
     record.crlf = take_line_break();
   }
   record.text = std::exchange(text_, {});

@@ -39,8 +39,9 @@ class CsvReader {
  public:
   explicit CsvReader(EntityReader::Source source) : source_(std::move(source)) {}
 
-  // Returns the next record; nothing at the end of the input. After a faulty record, reading resumes at the next line.
-  // Memory use: one record (at most 40 MiB) and a read buffer.
+  // Returns the next record; nothing at the end of the input. After a faulty record, reading resumes at the next line,
+  // which is that after the closing quote if a cell in quotes is too long. Memory use: one record (at most 40 MiB and
+  // 100,000 cells) and a read buffer.
   [[nodiscard]] std::optional<CsvRecord> next();
 
  private:
@@ -67,6 +68,8 @@ class CsvReader {
   bool ended_ = false;
   bool begun_ = false;
   bool inside_line_ = false;  // of a faulty record that continues
+  // In such a record: whether the next byte is inside quotes; absent if quotes do not count.
+  std::optional<bool> inside_quotes_;
   Position position_;
   std::string text_;  // of the current record
 };

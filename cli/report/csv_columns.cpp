@@ -11,6 +11,7 @@
 #include <looseleaf/query.hpp>
 #include <looseleaf/uuid.hpp>
 
+#include "cli/files/files.hpp"
 #include "cli/report/key_names.hpp"
 #include "cli/terminal/json.hpp"
 #include "cli/terminal/text.hpp"
@@ -266,7 +267,10 @@ std::string CsvColumns::to_json(const CsvRecord& record) const {
                  {{"cells", std::to_string(record.cells.size())}, {"columns", std::to_string(columns_.size())}},
                  "enclose a cell that contains a comma or a line break in quotes"};
   }
-  const auto repeats = [](const CsvCell& cell, const Column& column) { return cell.text == column.name; };
+  // A file that was appended to another one begins with a byte order mark, too.
+  const auto repeats = [](const CsvCell& cell, const Column& column) {
+    return cell.text == column.name || cell.text == std::string(byte_order_mark) + column.name;
+  };
   if (columns_.size() > 1 &&
       std::equal(record.cells.begin(), record.cells.end(), columns_.begin(), columns_.end(), repeats)) {
     throw Reject{"the line repeats the header", record.position, {}, "delete the line"};

@@ -70,6 +70,24 @@ TEST_CASE("CSV is divided into records and cells with their positions, in whatev
   }
 }
 
+TEST_CASE("a line of very many cells is too long, and the next line is read") {
+  const std::string commas(200'000, ',');
+  CHECK(read_all(commas + "\na,b", 1000) == "1:1 <" + commas + "> a line is too long 1:100001|2:1 2:1[a] 2:3[b]|");
+}
+
+// Its inner lines must not become records.
+TEST_CASE("a cell in quotes that is too long is skipped up to the line in which it ends") {
+  std::string cell;
+  while (cell.size() < (41U << 20U)) {
+    cell += "a line of this cell with \"\"quotes\"\" that are doubled\n";
+  }
+  const std::string csv = "1,\"" + cell + "\",\"\n\",x\nc,d\n";
+  const std::string all = read_all(csv, 1U << 16U);
+  CHECK(all.find("> a cell in quotes is too long 1:3|") != std::string::npos);
+  CHECK(all.ends_with("[c] " + std::to_string(std::count(csv.begin(), csv.end(), '\n')) + ":3[d]|"));
+  CHECK(std::count(all.begin(), all.end(), '[') == 2);
+}
+
 TEST_CASE("a line that is longer than any entity comes in parts, and the next line is read") {
   const std::string part(41 << 20, 'x');
   std::string csv = "a," + part + part + ",b\nc,d\n";

@@ -251,6 +251,11 @@ TEST_CASE(
   check_run(cluster.looseleaf({"put", "--csv", "--quiet"}, "a,b\n1,2\na,b\n3,4\na,4\n"), 1, "",
             {"error: the line repeats the header\n  line: 3\n  column: 1\nhint: delete the line\n"});
   CHECK(lines_of(cluster.looseleaf({"export"}).out).size() == 3);
+  check_run(cluster.looseleaf({"put", "--csv", "--quiet"},
+                              "\xEF\xBB\xBF"
+                              "a,b\n5,6\n\xEF\xBB\xBF"
+                              "a,b\n7,8\n"),
+            1, "", {"error: the line repeats the header\n  line: 3\n"});
   check_run(cluster.looseleaf({"put", "--csv", "--quiet"}, "a\na\n"), 0, "");
   const std::string file = cluster.directory().write("books.csv", "Emma,1815\nDune,1965\n");
   check_run(cluster.looseleaf({"put", "--csv", "--quiet", file}), 0, "",

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <looseleaf/datastore.hpp>
 #include <string>
+#include <vector>
 
 #include "tests/support/expectations.hpp"
 
@@ -15,8 +17,19 @@ namespace {
 class WithPassword {
  public:
   WithPassword() : cluster(initialised(1)) {
-    cluster.server_sql(
-        0, "CREATE USER IF NOT EXISTS app@localhost IDENTIFIED BY 'right'; GRANT ALL ON *.* TO app@localhost");
+    cluster.server_sql(0, "CREATE USER IF NOT EXISTS app@localhost; GRANT ALL ON *.* TO app@localhost");
+    set_password("right");
+  }
+
+  void set_password(const std::string& password) const {
+    cluster.server_sql(0, fmt::format("ALTER USER app@localhost IDENTIFIED BY '{}'", password));
+  }
+
+  void end_sessions() const {
+    for (const std::string& id :
+         lines_of(cluster.server_sql(0, "SELECT id FROM information_schema.processlist WHERE user = 'app'"))) {
+      cluster.server_sql(0, "KILL " + id);
+    }
   }
 
   // A cluster file that names this option file.
@@ -52,17 +65,44 @@ TEST_CASE("a password comes from an option file or from LOOSELEAF_PASSWORD_FILE"
   check_run(get_as(setup.cluster_file(empty), right), 0, entity(1) + "\n");
 }
 
+// A pipe can be read once, and a process opens more than one connection.
+TEST_CASE("a password may come from a pipe") {
+  const WithPassword setup;
+  put_all(setup.cluster, entity(1));
+  const std::string pipe = setup.cluster.directory().path() + "/pipe";
+  const char* command = R"(mkfifo "$2"; (echo right > "$2" &); LOOSELEAF_PASSWORD_FILE="$2" \
+timeout 20 "$LOOSELEAF_BIN" --cluster "$0" get "$1" --timeout 2)";
+  check_run(run({"sh", "-c", command, setup.cluster_file(setup.secret("empty.cnf", "")), id_of(1), pipe}), 0,
+            entity(1) + "\n");
+}
+
+TEST_CASE("a process takes a new password from the option file once the server refuses the old one") {
+  const WithPassword setup;
+  put_all(setup.cluster, entity(1));
+  const std::string file = setup.secret("app.cnf", "[client]\npassword=right\n");
+  const Datastore datastore = Datastore::open(Cluster::load(setup.cluster_file(file)));
+  for (const std::string password : {"right", "new", "newer"}) {
+    setup.set_password(password);
+    static_cast<void>(setup.secret("app.cnf", "[client]\npassword=" + password + "\n"));
+    setup.end_sessions();
+    CHECK(datastore.get({*Uuid::parse(id_of(1))}).front());
+  }
+}
+
 TEST_CASE("a wrong or missing password is refused at once, with advice and without the password") {
   const WithPassword setup;
   const std::string wrong_options = setup.secret("wrong.cnf", "[client]\npassword=hunter2\n");
   const std::string empty = setup.secret("empty.cnf", "");
   const std::string wrong = setup.secret("wrong", "hunter2\n");
-  for (const cli::ProcessResult& result :
-       {get_as(setup.cluster_file(wrong_options)), get_as(setup.cluster_file(empty), wrong),
-        get_as(setup.cluster_file(empty))}) {
-    check_run(result, 3, "",
-              {"looseleaf: error: the server denied access\n", "code: 1045\n",
-               "hint: check the user in the cluster file, and user and password in the option files"});
+  const std::vector<std::string> check_option_files = {
+      "hint: check the user in the cluster file, and user and password in the option files"};
+  const std::vector<std::string> check_password_file = {
+      "password file: " + wrong + "\n",
+      "hint: check the user in the cluster file and the option files, and the password in the password file"};
+  for (const auto& [result, advice] : {std::pair(get_as(setup.cluster_file(wrong_options)), check_option_files),
+                                       std::pair(get_as(setup.cluster_file(empty), wrong), check_password_file),
+                                       std::pair(get_as(setup.cluster_file(empty)), check_option_files)}) {
+    check_run(result, 3, "", joined({"looseleaf: error: the server denied access\n", "code: 1045\n"}, advice));
     CHECK(result.err.find("hunter2") == std::string::npos);
   }
 }

@@ -95,6 +95,17 @@ TEST_CASE_FIXTURE(ManyShards,
   CHECK(clean().checked == 0);
 }
 
+TEST_CASE_FIXTURE(ManyShards, "clean takes only times that make sense") {
+  using std::chrono::seconds;
+  for (const seconds keep : {seconds(-1), seconds::max()}) {
+    CHECK(error_of([&] { static_cast<void>(clean({.keep_tombstones = keep})); }).code() == ErrorCode::usage);
+  }
+  for (const seconds every : {seconds(-1), seconds(0), seconds::max()}) {
+    CHECK(error_of([&] { static_cast<void>(clean({.full_every = every})); }).code() == ErrorCode::usage);
+  }
+  CHECK_NOTHROW(static_cast<void>(clean({.full_every = seconds(1), .keep_tombstones = seconds(0)})));
+}
+
 TEST_CASE_FIXTURE(ManyShards, "clean looks at no index table while there is no record") {
   REQUIRE(count(put_all(3), WriteStatus::stored) == entity_count);
   cluster.everywhere("RENAME TABLE by_n TO away");

@@ -52,6 +52,53 @@ TEST_CASE("an entity is stored at once when no more are on their way, though the
   stream.finish();
 }
 
+// A write that nobody would store must not be taken in silence.
+TEST_CASE("a stream that has ended refuses writes") {
+  StoreFixture fixture;
+  int results = 0;
+  WriteStream stream(fixture.datastore, [&](const WriteResult&) { ++results; });
+  stream.put(entity(even, R"("n":1)"));
+  stream.finish();
+  const std::function<void()> writes[] = {[&] { stream.put(entity(odd, R"("n":1)")); },
+                                          [&] { stream.remove(*Uuid::parse(even)); }};
+  for (const auto& write : writes) {
+    const Error error = error_of(write);
+    CHECK(error.code() == ErrorCode::usage);
+    CHECK(std::string(error.what()) == "the stream has ended");
+  }
+  stream.flush();
+  stream.finish();
+  CHECK(results == 1);
+}
+
+TEST_CASE("a flush waits for the writes before it, and not for those of another thread after it") {
+  StoreFixture fixture;
+  std::atomic<bool> flushing = false, flushed = false, more_written = false;
+  WriteStream stream(fixture.datastore, [&](const WriteResult& result) {
+    if (result.sequence == 0) {
+      wait_until("another thread has written", [&] { return more_written.load(); });
+      CHECK_FALSE(flushed);
+    } else {
+      for (int waits = 0; waits < 1000 && !flushed; ++waits) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      CHECK(flushed);
+    }
+  });
+  stream.put(entity(even, R"("n":1)"));
+  std::jthread flusher([&] {
+    flushing = true;
+    stream.flush();
+    flushed = true;
+  });
+  wait_until("the flush begins", [&] { return flushing.load(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  stream.put(entity(odd, R"("n":1)"));
+  more_written = true;
+  flusher.join();
+  stream.finish();
+}
+
 TEST_CASE("rejected entities among good ones get their results in order") {
   StoreFixture fixture;
   std::vector<std::string> texts;

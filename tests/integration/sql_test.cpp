@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/option_files.hpp"
+#include "config/connection_settings.hpp"
 #include "sql/connection.hpp"
 #include "sql/literals.hpp"
 #include "sql/statement.hpp"
@@ -35,7 +35,9 @@ struct Fixture {
     ShardConfig shard;
     shard.address.socket = cluster.socket(0);
     shard.database = cluster.database(0);
-    return config::resolve_connection({}, shard, {cluster.defaults_file(), SslMode::disabled});
+    Cluster one_shard;
+    one_shard.shards = {shard};
+    return config::ConnectionSettings(one_shard, {cluster.defaults_file(), SslMode::disabled}).of(shard);
   }
   [[nodiscard]] std::unique_ptr<Connection> connect() const { return std::make_unique<Connection>(options()); }
 };

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "config/option_files.hpp"
+#include "config/connection_settings.hpp"
 #include "tests/support/expectations.hpp"
 
 namespace looseleaf::test {
@@ -87,7 +87,9 @@ std::unique_ptr<sql::Connection> Store::connect(std::uint32_t shard, const std::
   ShardConfig config;
   config.address.socket = cluster.socket(shard);
   config.database = cluster.database(shard);
-  sql::ConnectOptions options = config::resolve_connection({}, config, {option_file, SslMode::disabled});
+  Cluster one_shard;
+  one_shard.shards = {config};
+  sql::ConnectOptions options = config::ConnectionSettings(one_shard, {option_file, SslMode::disabled}).of(config);
   options.require_writable = false;
   return std::make_unique<sql::Connection>(options);
 }

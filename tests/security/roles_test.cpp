@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/option_files.hpp"
+#include "config/connection_settings.hpp"
 #include "sql/connection.hpp"
 #include "tests/support/expectations.hpp"
 
@@ -65,7 +65,7 @@ class WithRoles {
   [[nodiscard]] int sql_as(const std::string& role, const std::string& statement) const {
     const Cluster config = Cluster::load(cluster_file(role));
     try {
-      sql::Connection connection(config::resolve_connection(config, config.shards.at(0), {}));
+      sql::Connection connection(config::ConnectionSettings(config, {}).of(config.shards.at(0)));
       connection.execute(statement);
       return 0;
     } catch (const sql::ServerError& error) {

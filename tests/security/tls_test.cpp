@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/option_files.hpp"
+#include "config/connection_settings.hpp"
 #include "sql/connection.hpp"
 #include "tests/support/relay.hpp"
 #include "tests/support/test_servers.hpp"
@@ -97,7 +97,7 @@ class Server {
   // What a session says of itself, or that there is none.
   [[nodiscard]] Outcome outcome(SslMode mode) const {
     const Cluster cluster = Cluster::load(file_);
-    const sql::ConnectOptions options = config::resolve_connection(cluster, cluster.shards.at(0), {{}, mode});
+    const sql::ConnectOptions options = config::ConnectionSettings(cluster, {{}, mode}).of(cluster.shards.at(0));
     try {
       sql::Connection connection(options);
       const bool plain = connection.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'").text(0, 1).empty();

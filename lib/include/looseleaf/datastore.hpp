@@ -43,9 +43,12 @@ namespace looseleaf {
 //
 // Do not use or destroy a Datastore in a child process after fork(): the child would write to the connections of its
 // parent. Let the child open one of its own.
+//
+// With the first connection, the client library (MariaDB Connector/C) makes the whole process ignore SIGPIPE.
 class LOOSELEAF_EXPORT Datastore {
  public:
-  // Reads the option files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
+  // Reads the option files and the password file. Later they are read again only if a server refuses a login, and only
+  // if they are regular files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
   // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
   // range.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});

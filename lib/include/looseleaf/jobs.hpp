@@ -225,6 +225,8 @@ struct CleanPass {
   std::vector<Buffer> buffers = {};
 };
 
+// Datastore::clean throws Error(usage) if `full_every` is not from 1 second to 366 days, or `keep_tombstones` is
+// negative or longer than that.
 struct CleanOptions {
   bool full = false;    // sweep over all entities, not only those that cleanup records name
   bool follow = false;  // run until stopped; if another process is cleaning, wait until it ends

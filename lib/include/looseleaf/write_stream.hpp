@@ -27,14 +27,16 @@ class LOOSELEAF_EXPORT WriteStream {
   ~WriteStream();
 
   // Both calls block while too many writes are waiting. `position` is returned in the result and in error messages.
-  // Throws Error(usage) if the condition's stamp is malformed. If the stream itself has failed, because memory ran out
-  // or `on_result` threw, every member function throws that error. Writes that have no result yet may then be stored or
-  // not.
+  // Throws Error(usage) if the condition's stamp is malformed, or after finish(). If the stream itself has failed,
+  // because memory ran out or `on_result` threw, every member function throws that error. Writes that have no result
+  // yet may then be stored or not.
   void put(std::string text, Position position = {}, const WriteCondition& condition = {});
   void remove(Uuid id, Position position = {}, const WriteCondition& condition = {});
-  // Returns when all results for the writes so far were delivered. More writes may follow.
+  // Returns when all results for the writes so far were delivered. More writes may follow, and other threads may write
+  // meanwhile.
   void flush();
-  // Waits for all writes and returns when the last result was delivered. No writes may follow.
+  // Waits for all writes and returns when the last result was delivered. No writes may follow. Only one thread may call
+  // it.
   void finish();
 
  private:

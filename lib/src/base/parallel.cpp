@@ -2,9 +2,6 @@
 // answer.
 #include "base/parallel.hpp"
 
-#include <pthread.h>
-
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -70,23 +67,7 @@ class Worker {
   std::exception_ptr* error_ = nullptr;
 };
 
-using Workers = Pool<Worker>;
-
-std::atomic<Workers*> current{nullptr};
-
-// The idle threads. They are never destroyed, because a thread may still run while the process ends. A forked child
-// does not have the threads, so it starts with an empty pool.
-Workers& workers() {
-  [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
-  Workers* pool = current;
-  if (pool == nullptr) {
-    auto made = std::make_unique<Workers>();
-    if (current.compare_exchange_strong(pool, made.get())) {
-      pool = made.release();
-    }
-  }
-  return *pool;
-}
+using Workers = Pool<Worker>;  // the idle threads
 
 // Without a `stop`, tasks for which there is no thread run on this one.
 void run_tasks(const std::vector<Task>& tasks, const Task* stop) {
@@ -96,7 +77,7 @@ void run_tasks(const std::vector<Task>& tasks, const Task* stop) {
   std::exception_ptr shortage;
   try {
     for (; started < tasks.size(); ++started) {
-      borrowed.emplace_back(workers())->start(tasks[started], errors[started]);
+      borrowed.emplace_back(shared_pool<Worker>())->start(tasks[started], errors[started]);
     }
   } catch (const std::exception&) {  // out of memory or threads
     shortage = std::current_exception();

@@ -2,6 +2,9 @@
 // destructors, glibc ends the process.
 #pragma once
 
+#include <pthread.h>
+
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -51,5 +54,22 @@ class Pool {
   std::mutex mutex_;
   std::unique_ptr<Node> first_;
 };
+
+// Returns the pool of this type that the whole process shares. It is never destroyed, because a thread may still run
+// while the process ends. A forked child starts with an empty one: a thread that the child does not have may have held
+// the lock of its parent's.
+template <typename T>
+Pool<T>& shared_pool() {
+  static std::atomic<Pool<T>*> current{nullptr};
+  [[maybe_unused]] static const int registered = ::pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
+  Pool<T>* pool = current;
+  if (pool == nullptr) {
+    auto made = std::make_unique<Pool<T>>();
+    if (current.compare_exchange_strong(pool, made.get())) {
+      pool = made.release();
+    }
+  }
+  return *pool;
+}
 
 }  // namespace looseleaf::base

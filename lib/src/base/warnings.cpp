@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace looseleaf::base {
+namespace {
+
+constexpr std::size_t most_remembered = 10'000;  // warnings; they may name what callers ask for, which has no end
+
+}  // namespace
 
 void Warnings::give(const Warning& warning, Clock::duration again_after) {
   if (!on_warning_) {
@@ -14,6 +19,9 @@ void Warnings::give(const Warning& warning, Clock::duration again_after) {
     key += '\n' + name + '\n' + value;
   }
   const std::lock_guard lock(mutex_);
+  if (given_.size() == most_remembered && !given_.contains(key)) {
+    given_.clear();
+  }
   const auto now = Clock::now();
   const auto [last, is_first] = given_.emplace(std::move(key), now);
   if (is_first || now - last->second >= again_after) {

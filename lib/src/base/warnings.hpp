@@ -18,7 +18,8 @@ class Warnings {
 
   using Clock = std::chrono::steady_clock;
 
-  // Passes each distinct warning on, one call at a time: once, or again if it was not for so long.
+  // Passes each distinct warning on, one call at a time: once, or again if it was not for so long, or
+  // if very many others came since.
   void give(const Warning& warning, Clock::duration again_after = Clock::duration::max());
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <looseleaf/cluster.hpp>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -211,9 +212,21 @@ class Follower {
   std::mutex mutex_;  // allows one report at a time
 };
 
+void check_times(const CleanOptions& options) {
+  using std::chrono::seconds;
+  constexpr auto longest = std::chrono::duration_cast<seconds>(longest_timeout);
+  if (options.keep_tombstones < seconds(0) || options.keep_tombstones > longest) {
+    throw Error(ErrorCode::usage, "keep_tombstones is out of range", {}, "give a time of at most 366 days");
+  }
+  if (options.full_every < seconds(1) || options.full_every > longest) {
+    throw Error(ErrorCode::usage, "full_every is out of range", {}, "give a time from 1 second to 366 days");
+  }
+}
+
 }  // namespace
 
 CleanReport clean(shard::Shards& shards, const CleanOptions& options, JobControl& control) {
+  check_times(options);
   shards.check_identities();
   if (options.follow) {
     Follower(shards, options, control).run();

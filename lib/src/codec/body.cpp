@@ -50,11 +50,6 @@ class ShortCompressor {
     return done;
   }
 
-  static base::Pool<ShortCompressor>& pool() {
-    static base::Pool<ShortCompressor> instance;
-    return instance;
-  }
-
  private:
   isal_zstream stream_{};
   std::array<std::uint8_t, ISAL_DEF_LVL1_MIN> buffer_{};
@@ -82,11 +77,6 @@ class Compressor {
                libdeflate_zlib_compress(compressor_, text.data(), text.size(), out.data() + start, out.size() - start));
   }
 
-  static base::Pool<Compressor>& pool() {
-    static base::Pool<Compressor> instance;
-    return instance;
-  }
-
  private:
   libdeflate_compressor* compressor_;
 };
@@ -111,11 +101,6 @@ class Decompressor {
     return result == LIBDEFLATE_SUCCESS ? std::optional(body.size() - read) : std::nullopt;
   }
 
-  static base::Pool<Decompressor>& pool() {
-    static base::Pool<Decompressor> instance;
-    return instance;
-  }
-
  private:
   libdeflate_decompressor* decompressor_;
 };
@@ -125,13 +110,13 @@ class Decompressor {
 void append_stream(std::string& out, std::string_view text) {
   constexpr std::size_t longest_for_1 = 4096;  // bytes
   if (text.size() <= ShortCompressor::longest &&
-      base::Pool<ShortCompressor>::Loan(ShortCompressor::pool())->append(out, text)) {
+      base::Pool<ShortCompressor>::Loan(base::shared_pool<ShortCompressor>())->append(out, text)) {
     return;
   }
   if (text.size() <= longest_for_1) {
-    base::Pool<Compressor<1>>::Loan(Compressor<1>::pool())->append(out, text);
+    base::Pool<Compressor<1>>::Loan(base::shared_pool<Compressor<1>>())->append(out, text);
   } else {
-    base::Pool<Compressor<6>>::Loan(Compressor<6>::pool())->append(out, text);
+    base::Pool<Compressor<6>>::Loan(base::shared_pool<Compressor<6>>())->append(out, text);
   }
 }
 
@@ -165,7 +150,7 @@ std::string decode_body(std::string_view body, std::size_t max_size) {
   if (length == 0 || length > max_size) {
     fail_corrupt("the recorded length is out of range", body.size());
   }
-  const base::Pool<Decompressor>::Loan decompressor(Decompressor::pool());
+  const base::Pool<Decompressor>::Loan decompressor(base::shared_pool<Decompressor>());
   std::string text(length, '\0');
   const auto behind = decompressor->fill(text, body.substr(header_size));
   if (!behind) {

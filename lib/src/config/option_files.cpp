@@ -1,12 +1,9 @@
-// Reads option files like the servers' own clients (mysys/my_default.c), and merges them with the cluster file.
+// Reads option files like the servers' own clients (mysys/my_default.c).
 #include "config/option_files.hpp"
 
-#include <pwd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -41,15 +38,6 @@ struct Place {
 
 std::string_view trim(std::string_view text) {
   return base::trimmed(text, " \t\r\n\v\f");
-}
-
-void reject_if_others_may_read(const std::string& file,
-                               const char* what = "a file with a password is accessible to other users") {
-  struct stat status {};
-  constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
-  if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
-    fail(what, {file}, "run chmod o-rw on the file");
-  }
 }
 
 // Throws if the file could not be opened because this process ran out of memory or descriptors. Otherwise an existing
@@ -366,79 +354,19 @@ std::string home_directory() {
   return home == nullptr ? "" : home;
 }
 
+}  // namespace
+
 std::string expand_home(const std::string& path) {
   return path.starts_with("~/") ? home_directory() + path.substr(1) : path;
 }
 
-std::string first_not_empty(std::initializer_list<std::string> candidates) {
-  const auto* const found =
-      std::find_if(candidates.begin(), candidates.end(), [](const std::string& text) { return !text.empty(); });
-  return found == candidates.end() ? "" : *found;
+void reject_if_others_may_read(const std::string& file, const char* what) {
+  struct stat status {};
+  constexpr auto others = static_cast<mode_t>(S_IROTH | S_IWOTH);
+  if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & others) != 0) {
+    fail(what, {file}, "run chmod o-rw on the file");
+  }
 }
-
-std::string operating_system_user() {
-  std::array<char, 4096> buffer{};
-  struct passwd entry {};
-  struct passwd* found = nullptr;
-  if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
-    return found->pw_name;
-  }
-  return "";
-}
-
-std::optional<std::string> password_from_environment() {
-  const char* const file = std::getenv("LOOSELEAF_PASSWORD_FILE");
-  if (file == nullptr || *file == '\0') {
-    return {};
-  }
-  reject_if_others_may_read(file);
-  errno = 0;
-  std::ifstream in(file);
-  int error = in.is_open() ? 0 : errno;
-  constexpr std::size_t longest = 4096;
-  std::string text;
-  try {
-    text = base::read_at_most(in, longest + 1);
-  } catch (const std::ios::failure&) {
-    error = errno == 0 ? EIO : errno;
-  }
-  if (error != 0) {
-    throw Error(ErrorCode::bad_cluster, "the password file cannot be read",
-                {{"file", file}, {"reason", std::generic_category().message(error)}},
-                "correct LOOSELEAF_PASSWORD_FILE, or the file's permissions");
-  }
-  std::string password = text.substr(0, text.find('\n'));
-  if (password.size() > longest) {
-    fail("the first line of the password file is too long", {file}, "use a password of at most 4096 bytes");
-  }
-  if (password.ends_with('\r')) {
-    password.pop_back();
-  }
-  return password;
-}
-
-SslMode default_ssl_mode(const Address& address) {
-  if (!address.socket.empty()) {
-    return SslMode::disabled;
-  }
-  const bool is_ipv4 = address.host.find_first_not_of("0123456789.") == std::string::npos;
-  const bool loopback =
-      address.host == "localhost" || address.host == "::1" || (is_ipv4 && address.host.starts_with("127."));
-  return loopback ? SslMode::preferred : SslMode::verify_identity;
-}
-
-TlsSettings resolve_tls(const TlsSettings& shard, const TlsSettings& cluster, const TlsSettings& files) {
-  TlsSettings tls;
-  for (const TlsSettings* source : {&shard, &cluster, &files}) {
-    tls.mode = tls.mode ? tls.mode : source->mode;
-  }
-  for (const auto member : {&TlsSettings::ca, &TlsSettings::ca_path, &TlsSettings::cert, &TlsSettings::key}) {
-    tls.*member = first_not_empty({shard.*member, cluster.*member, files.*member});
-  }
-  return tls;
-}
-
-}  // namespace
 
 OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
                                    const std::string& named_by) {
@@ -451,42 +379,6 @@ OptionFileValues read_option_files(const std::string& defaults_file, const std::
     reader.read(expand_home(file), false);
   }
   return reader.merged();
-}
-
-sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard, const Overrides& overrides) {
-  OptionFileValues files =
-      overrides.defaults_file.empty()
-          ? read_option_files(cluster.defaults_file, shard.option_group, "defaults_file in the cluster file")
-          : read_option_files(overrides.defaults_file, shard.option_group);
-  if (overrides.defaults_file.empty() && !shard.option_group.empty() && !files.has_extra_group) {
-    throw Error(ErrorCode::bad_cluster, "no option file has the group of this shard",
-                {{"server", to_string(shard.address)}, {"option_group", shard.option_group}},
-                "correct \"option_group\" in the cluster file, or add the group to the option file");
-  }
-  sql::ConnectOptions options;
-  options.address = shard.address;
-  options.database = shard.database;
-  options.user = first_not_empty({shard.user, cluster.user, files.user});
-  if (options.user.empty()) {
-    options.user = operating_system_user();
-  }
-  options.password = std::move(files.password);
-  options.password_given = files.password_given;
-  if (auto password = password_from_environment()) {
-    options.password = std::move(*password);
-    options.password_given = true;
-  }
-  options.tls = resolve_tls(shard.tls, cluster.tls, files.tls);
-  if (overrides.ssl_mode) {
-    options.tls.mode = overrides.ssl_mode;
-  } else if (!options.tls.mode) {
-    const SslMode mode = default_ssl_mode(shard.address);
-    options.tls.mode = files.verify_by_default ? mode : std::min(mode, SslMode::required);
-  }
-  if (*options.tls.mode != SslMode::disabled) {
-    reject_if_others_may_read(options.tls.key, "the TLS private key file is accessible to other users");
-  }
-  return options;
 }
 
 }  // namespace looseleaf::config

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <looseleaf/cluster.hpp>
-#include <optional>
 #include <string>
-
-#include "sql/connection.hpp"
 
 namespace looseleaf::config {
 
@@ -28,15 +25,11 @@ struct OptionFileValues {
 [[nodiscard]] OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
                                                  const std::string& named_by = "--defaults-file");
 
-struct Overrides {
-  std::string defaults_file;
-  std::optional<SslMode> ssl_mode;
-};
-// Merges all settings of a connection to one shard. Explicit settings take precedence over option files: first the
-// caller's (`ssl_mode`, `defaults_file`), then the shard's, then the cluster's. The password is the first line of
-// $LOOSELEAF_PASSWORD_FILE, or else from the option files. The default user is the operating system's user. The default
-// mode is verify-identity for TCP beyond loopback, preferred on loopback, and disabled on a socket.
-[[nodiscard]] sql::ConnectOptions resolve_connection(const Cluster& cluster, const ShardConfig& shard,
-                                                     const Overrides& overrides);
+// Returns the path with the home directory in place of a leading ~.
+[[nodiscard]] std::string expand_home(const std::string& path);
+
+// Throws Error(bad_cluster) if the file is a regular one that users outside its group may read or write.
+void reject_if_others_may_read(const std::string& file,
+                               const char* what = "a file with a password is accessible to other users");
 
 }  // namespace looseleaf::config

@@ -26,6 +26,7 @@ constexpr std::size_t buffer_size = 64 * 1024;
 constexpr std::size_t max_reject_piece = 1024 * 1024;
 constexpr std::size_t largest_reserve = 4096;  // bytes
 constexpr int end_of_input = -1;
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 bool is_space(int byte) {
   return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
@@ -79,12 +80,12 @@ class Input {
   // Consumes a byte order mark without counting it. If there is only the beginning of one, returns the bytes that were
   // consumed.
   std::string skip_byte_order_mark() {
-    constexpr std::string_view mark = "\xEF\xBB\xBF";
     std::string taken;
-    while (taken.size() < mark.size() && peek() == static_cast<unsigned char>(mark[taken.size()])) {
+    while (taken.size() < byte_order_mark.size() &&
+           peek() == static_cast<unsigned char>(byte_order_mark[taken.size()])) {
       taken += take();
     }
-    if (taken == mark) {
+    if (taken == byte_order_mark) {
       position_ = Position();
       taken.clear();
     }
@@ -137,8 +138,16 @@ std::string at(Position position) {
   return fmt::format("line {}, column {}", position.line, position.column);
 }
 
+// Returns the complaint about a file that was appended to another one with its byte order mark.
+Complaint inner_mark() {
+  return {"byte order mark inside the input", {}, "delete the bytes EF BB BF in front of the entity"};
+}
+
 // Returns the complaint about a JSON value that is not an object.
 Complaint no_object(std::string_view text) {
+  if (text.starts_with(byte_order_mark)) {
+    return inner_mark();
+  }
   const char* type = "number";
   switch (text.front()) {
     case '"':
@@ -161,6 +170,9 @@ Complaint no_object(std::string_view text) {
 }
 
 Complaint stray(std::string_view text) {
+  if (text.starts_with(byte_order_mark)) {
+    return inner_mark();
+  }
   const char* hint = "start an entity with { and an array of entities with [";
   if (text.front() == ',') {
     hint = "delete the comma; only entities in an array are separated by commas";

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/pool.hpp"
 #include "model/expected_rows.hpp"
 #include "model/json/fast_parser.hpp"
 #include "model/json/strict_json.hpp"
@@ -137,7 +138,7 @@ struct ParsedEntity::Tree {
   // Returns null if simdjson does not accept the text or the text is not an object.
   static std::unique_ptr<Tree> fast(std::string_view text) {
     auto tree = std::make_unique<Tree>(nlohmann::json());
-    tree->parser.emplace(FastParser::pool());
+    tree->parser.emplace(base::shared_pool<FastParser>());
     tree->root = (*tree->parser)->parse(text);
     return tree->root && tree->root->is_object() ? std::move(tree) : nullptr;
   }

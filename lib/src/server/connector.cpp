@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/option_files.hpp"
-
 namespace looseleaf::server {
 namespace {
 
@@ -45,8 +43,11 @@ std::optional<std::uint32_t> shard_named_by(const Error& error) {
 }
 
 Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
-    : cluster_(cluster), options_(options), warnings_(warnings) {
-  // Options are resolved once for all shards with the same settings, because that reads files.
+    : cluster_(cluster),
+      options_(options),
+      warnings_(warnings),
+      settings_(cluster, {options.defaults_file, options.ssl_mode}) {
+  // Options are resolved once for all shards with the same settings, because that takes time.
   std::vector<std::pair<ShardConfig, std::uint32_t>> configs;  // without database and replicas; the server's number
   std::vector<sql::ConnectOptions> servers;
   for (ShardConfig config : cluster_.shards) {
@@ -90,7 +91,7 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
   if (!use_database) {
     connect.database.clear();
   }
-  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), shard);
+  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), config, shard);
   for (const std::string& text : connection->facts().warnings) {
     warnings_.give({text, {{"server", to_string(config.address)}}, {}});
   }
@@ -98,7 +99,8 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
 }
 
 // An account that needs a password is not tried without it again: servers lock accounts after failed logins.
-std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, std::uint32_t shard) {
+std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, const ShardConfig& config,
+                                                   std::uint32_t shard) {
   const auto use_password = [&] {
     const auto password = connect.password_given ? std::nullopt : ask_password(shard);
     connect.password = password.value_or(connect.password);
@@ -111,14 +113,43 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
   }
   try {
     return std::make_unique<sql::Connection>(connect);
-  } catch (const sql::ServerError& error) {
+  } catch (sql::ServerError& error) {
     const bool denied = error.number() == er_access_denied || error.number() == er_access_denied_without_password;
-    if (!denied || !use_password()) {
+    if (!denied) {
       throw;
     }
+    if (!take_new_password(connect, config)) {
+      if (!use_password()) {
+        name_password_file(error);
+        throw;
+      }
+      passwords_->note_needed(account);
+    }
   }
-  passwords_->note_needed(account);
   return std::make_unique<sql::Connection>(connect);
+}
+
+bool Connector::take_new_password(sql::ConnectOptions& connect, const ShardConfig& config) {
+  const std::lock_guard lock(settings_mutex_);
+  auto now = settings_.read_again();
+  const sql::ConnectOptions resolved = (now ? *now : settings_).of(config);
+  if (!resolved.password_given || resolved.password == connect.password) {
+    return false;
+  }
+  if (now) {
+    settings_ = *std::move(now);
+  }
+  connect.password = resolved.password;
+  connect.password_given = true;
+  return true;
+}
+
+void Connector::name_password_file(Error& denied) const {
+  const std::lock_guard lock(settings_mutex_);
+  if (!settings_.password_file().empty()) {
+    denied.with("password file", settings_.password_file())
+        .with_hint("check the user in the cluster file and the option files, and the password in the password file");
+  }
 }
 
 std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {
@@ -129,7 +160,7 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
   connect.read_timeout = connect_timeout();
   connect.database.clear();
   connect.require_writable = false;
-  return log_in(std::move(connect), shard);
+  return log_in(std::move(connect), config, shard);
 }
 
 // Returns half of the timeout, so that time is left to try another connection when a server stops responding. The
@@ -153,7 +184,8 @@ std::size_t Connector::max_connections() const {
 }
 
 sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) const {
-  return config::resolve_connection(cluster_, shard, {options_.defaults_file, options_.ssl_mode});
+  const std::lock_guard lock(settings_mutex_);
+  return settings_.of(shard);
 }
 
 std::optional<std::string> Connector::ask_password(std::uint32_t shard) {

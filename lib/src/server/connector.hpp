@@ -8,6 +8,7 @@
 #include <looseleaf/cluster.hpp>
 #include <looseleaf/options.hpp>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/warnings.hpp"
+#include "config/connection_settings.hpp"
 #include "server/passwords.hpp"
 #include "sql/connection.hpp"
 
@@ -38,7 +40,7 @@ inline constexpr std::size_t purposes = 4;
 // Thread-safe. `cluster`, `options` and `warnings` outlive it.
 class Connector {
  public:
-  // Reads the option files once, so that errors in them are reported now and not as errors of one shard.
+  // Reads the option files, so that errors in them are reported now and not as errors of one shard.
   Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings);
 
   // How long an attempt to connect may take, and how long each statement on the connection, at most.
@@ -77,11 +79,19 @@ class Connector {
   // Returns what the caller types as the password; absent if it cannot be asked.
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   // Asks for a password if the account needs one and has none.
-  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
+  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, const ShardConfig& config,
+                                                        std::uint32_t shard);
+  // Reads the files again, because passwords change while a process runs. Returns true, and changes `connect`, if they
+  // have another password now.
+  [[nodiscard]] bool take_new_password(sql::ConnectOptions& connect, const ShardConfig& config);
+  // Adds to the error of a login the file that its password was read from, if there is one.
+  void name_password_file(Error& denied) const;
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
+  mutable std::mutex settings_mutex_;  // guards settings_
+  config::ConnectionSettings settings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
   std::shared_ptr<Passwords> passwords_ = std::make_shared<Passwords>();

@@ -19,7 +19,7 @@
 
 namespace looseleaf::sql {
 
-// All settings of a connection, merged from option files and explicit options (see option_files.hpp).
+// All settings of a connection, merged from option files and explicit options (see connection_settings.hpp).
 struct ConnectOptions {
   Address address;
   std::string user, password;

@@ -120,7 +120,8 @@ void Pipeline::remove(Uuid id, Position position, const Condition& condition) {
 
 void Pipeline::flush() {
   std::unique_lock lock(mutex_);
-  flushed_.wait(lock, [&] { return (window_.empty() && !delivering_) || failure_; });
+  const std::uint64_t next = first_ + window_.size();  // of a write that comes after this call
+  flushed_.wait(lock, [&] { return first_ > next || (first_ == next && !delivering_) || failure_; });
   if (failure_) {
     std::rethrow_exception(failure_);
   }
@@ -183,6 +184,9 @@ void Pipeline::enter(std::unique_ptr<Slot> slot) {
   });
   if (failure_) {
     std::rethrow_exception(failure_);
+  }
+  if (finished_) {  // the threads that would store it have ended
+    throw Error(ErrorCode::usage, "the stream has ended", {}, "use flush() between writes, or make another stream");
   }
   const std::size_t cost = slot->cost;
   slot->result.sequence = first_ + window_.size();

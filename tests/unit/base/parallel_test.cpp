@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/pool.hpp"
+
 using namespace looseleaf::base;
 
 namespace {
@@ -86,6 +88,34 @@ TEST_CASE("a forked child has threads of its own") {
   if (child == 0) {
     ::alarm(30);  // instead of waiting for ever for its parent's threads
     meet(3);
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+std::atomic<bool> making = false, may_be_made = false;
+
+struct SlowlyMade {
+  SlowlyMade() {
+    making = true;
+    while (!may_be_made) {
+      std::this_thread::yield();
+    }
+  }
+};
+
+TEST_CASE("a forked child has shared pools of its own, whatever its parent's other threads were doing") {
+  std::jthread other([] { const Pool<SlowlyMade>::Loan loan(shared_pool<SlowlyMade>()); });
+  while (!making) {
+    std::this_thread::yield();
+  }
+  const pid_t child = ::fork();  // the other thread has the pool's lock
+  may_be_made = true;
+  if (child == 0) {
+    ::alarm(30);
+    const Pool<SlowlyMade>::Loan loan(shared_pool<SlowlyMade>());
     ::_exit(0);
   }
   int status = -1;

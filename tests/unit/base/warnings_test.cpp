@@ -29,6 +29,17 @@ TEST_CASE("a warning of something that has happened again is passed on again, bu
   CHECK(given == 2);
 }
 
+TEST_CASE("a warning is given again after very many others, because not all of them are remembered") {
+  int given = 0;
+  Warnings warnings([&](const Warning&) { ++given; });
+  for (int time = 0; time < 2; ++time) {
+    for (int value = 0; value < 10'001; ++value) {
+      warnings.give({"slow", {{"value", std::to_string(value)}}, {}});
+    }
+  }
+  CHECK(given == 20'002);
+}
+
 TEST_CASE("warnings that nobody wants to hear are dropped") {
   Warnings warnings({});
   CHECK_NOTHROW(warnings.give({"slow", {}, {}}));

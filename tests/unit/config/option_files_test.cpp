@@ -10,7 +10,9 @@
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <string>
+#include <thread>
 
+#include "config/connection_settings.hpp"
 #include "tests/support/errors.hpp"
 
 namespace looseleaf::config {
@@ -45,6 +47,11 @@ class Files {
  private:
   std::string directory_;
 };
+
+sql::ConnectOptions resolve(Cluster cluster, const ShardConfig& shard, const Overrides& overrides) {
+  cluster.shards = {shard};
+  return ConnectionSettings(cluster, overrides).of(shard);
+}
 
 // The line that is complained about.
 std::string failing_line(const std::string& file) {
@@ -199,14 +206,14 @@ TEST_CASE("a secret tls key that others may read is refused where tls is used") 
   const std::string options = files.write("my.cnf", "");
   ShardConfig shard;
   shard.tls.key = files.write("client.key", "key");
-  const auto resolve = [&](SslMode mode) { return resolve_connection({}, shard, {options, mode}); };
-  CHECK(resolve(SslMode::required).tls.key == shard.tls.key);
+  const auto with_mode = [&](SslMode mode) { return resolve({}, shard, {options, mode}); };
+  CHECK(with_mode(SslMode::required).tls.key == shard.tls.key);
   files.write("client.key", "key", 0640);
-  CHECK(resolve(SslMode::required).tls.key == shard.tls.key);
+  CHECK(with_mode(SslMode::required).tls.key == shard.tls.key);
   files.write("client.key", "key", 0644);
-  CHECK(resolve(SslMode::disabled).tls.key == shard.tls.key);
+  CHECK(with_mode(SslMode::disabled).tls.key == shard.tls.key);
   for (const SslMode mode : {SslMode::preferred, SslMode::required, SslMode::verify_ca, SslMode::verify_identity}) {
-    const Error error = test::error_of([&] { return resolve(mode); });
+    const Error error = test::error_of([&] { return with_mode(mode); });
     CHECK(error.code() == ErrorCode::bad_cluster);
     CHECK(std::string(error.what()) == "the TLS private key file is accessible to other users");
     CHECK(test::context_of(error, "file") == shard.tls.key);
@@ -223,7 +230,7 @@ TEST_CASE("explicit settings win over option files: the caller's, the shard's, t
   shard.address.host = "db.example";
   shard.database = "looseleaf_2";
 
-  auto options = resolve_connection(cluster, shard, {});
+  auto options = resolve(cluster, shard, {});
   CHECK(options.user == "file");
   CHECK(options.password == "p");
   CHECK(options.tls.mode == SslMode::required);
@@ -234,7 +241,7 @@ TEST_CASE("explicit settings win over option files: the caller's, the shard's, t
   cluster.user = "cluster";
   cluster.tls.mode = SslMode::verify_ca;
   cluster.tls.ca = "cluster.pem";
-  options = resolve_connection(cluster, shard, {});
+  options = resolve(cluster, shard, {});
   CHECK(options.user == "cluster");
   CHECK(options.tls.mode == SslMode::verify_ca);
   CHECK(options.tls.ca == "cluster.pem");
@@ -242,18 +249,18 @@ TEST_CASE("explicit settings win over option files: the caller's, the shard's, t
   shard.user = "shard";
   shard.option_group = "s2";
   shard.tls.mode = SslMode::preferred;
-  options = resolve_connection(cluster, shard, {});
+  options = resolve(cluster, shard, {});
   CHECK(options.user == "shard");
   CHECK(options.password == "q");
   CHECK(options.tls.mode == SslMode::preferred);
   CHECK(options.tls.ca == "cluster.pem");
 
   shard.option_group = "s3";
-  CHECK(std::string(test::error_of([&] { static_cast<void>(resolve_connection(cluster, shard, {})); }).what()) ==
+  CHECK(std::string(test::error_of([&] { static_cast<void>(resolve(cluster, shard, {})); }).what()) ==
         "no option file has the group of this shard");
 
   const std::string other = files.write("other.cnf", "[client]\npassword=other\n");
-  options = resolve_connection(cluster, shard, {other, SslMode::disabled});
+  options = resolve(cluster, shard, {other, SslMode::disabled});
   CHECK(options.password == "other");
   CHECK(options.tls.mode == SslMode::disabled);
 }
@@ -275,12 +282,12 @@ TEST_CASE("without any mode the place of the server decides") {
   for (const auto& c : cases) {
     CAPTURE(c.first);
     shard.address.host = c.first;
-    CHECK(resolve_connection({}, shard, no_options).tls.mode == c.second);
-    CHECK(resolve_connection({}, shard, unverified).tls.mode == std::min(c.second, SslMode::required));
+    CHECK(resolve({}, shard, no_options).tls.mode == c.second);
+    CHECK(resolve({}, shard, unverified).tls.mode == std::min(c.second, SslMode::required));
   }
   shard.address = {"", 0, "/run/mysqld/a.sock"};
-  CHECK(resolve_connection({}, shard, no_options).tls.mode == SslMode::disabled);
-  CHECK(resolve_connection({}, shard, unverified).tls.mode == SslMode::disabled);
+  CHECK(resolve({}, shard, no_options).tls.mode == SslMode::disabled);
+  CHECK(resolve({}, shard, unverified).tls.mode == SslMode::disabled);
 }
 
 TEST_CASE("the first line of the password file beats the option files") {
@@ -289,20 +296,48 @@ TEST_CASE("the first line of the password file beats the option files") {
   cluster.defaults_file = files.write("my.cnf", "[client]\npassword=from options\n");
   const auto with_file = [&](const std::string& file) {
     setenv("LOOSELEAF_PASSWORD_FILE", file.c_str(), 1);
-    return resolve_connection(cluster, {}, {});
+    return resolve(cluster, {}, {});
   };
   CHECK(with_file(files.write("password", "s3cret # \r\nsecond line\n")).password == "s3cret # ");
-  const auto empty = with_file(files.write("password", ""));
+  const auto empty = with_file(files.write("password", "\n"));
   CHECK(empty.password.empty());
   CHECK(empty.password_given);
   CHECK_THROWS_AS(with_file(files.write("password", "x\n", 0644)), Error);
   CHECK_THROWS_AS(with_file(files.path("absent")), Error);
+  CHECK(std::string(test::error_of([&] { return with_file(files.write("password", "")); }).what()) ==
+        "the password file is empty");
   CHECK_THROWS_AS(with_file(files.path(".")), Error);
+}
+
+// A pipe can be read once.
+TEST_CASE("a password file is read once for all shards, and again only if it is a regular file") {
+  const Files files;
+  Cluster cluster;
+  cluster.defaults_file = files.write("my.cnf", "[client]\n[s1]\n");
+  cluster.shards.resize(2);
+  cluster.shards[1].option_group = "s1";
+  const std::string pipe = files.path("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  setenv("LOOSELEAF_PASSWORD_FILE", pipe.c_str(), 1);
+  std::thread writer([&] { std::ofstream(pipe) << "s3cret"; });
+  const ConnectionSettings settings(cluster, {});
+  writer.join();
+  CHECK(settings.of(cluster.shards[0]).password == "s3cret");
+  CHECK(settings.of(cluster.shards[1]).password == "s3cret");
+  CHECK_FALSE(settings.read_again());
+
+  setenv("LOOSELEAF_PASSWORD_FILE", files.write("password", "old").c_str(), 1);
+  const ConnectionSettings of_file(cluster, {});
+  files.write("password", "new");
+  CHECK(of_file.of(cluster.shards[0]).password == "old");
+  const auto now = of_file.read_again();
+  REQUIRE(now);
+  CHECK(now->of(cluster.shards[0]).password == "new");
 }
 
 TEST_CASE("without a password nothing pretends that one was given") {
   const Files files;
-  const auto options = resolve_connection({}, {}, {files.write("empty.cnf", ""), {}});
+  const auto options = resolve({}, {}, {files.write("empty.cnf", ""), {}});
   CHECK_FALSE(options.password_given);
   CHECK_FALSE(options.user.empty());
 }

@@ -42,7 +42,8 @@ FastParser::FastParser() : text_(new char[longest + simdjson::SIMDJSON_PADDING])
 }
 
 std::optional<simdjson::dom::element> FastParser::parse(std::string_view text) {
-  if (text.empty() || text.size() > longest || may_have_lone_surrogate(text)) {
+  // Some versions of simdjson skip a byte order mark, which is not JSON.
+  if (text.empty() || text.size() > longest || text.starts_with("\xEF\xBB\xBF") || may_have_lone_surrogate(text)) {
     return std::nullopt;
   }
   std::memcpy(text_.get(), text.data(), text.size());
@@ -51,11 +52,6 @@ std::optional<simdjson::dom::element> FastParser::parse(std::string_view text) {
     return std::nullopt;
   }
   return root;
-}
-
-base::Pool<FastParser>& FastParser::pool() {
-  static base::Pool<FastParser> instance;
-  return instance;
 }
 
 }  // namespace looseleaf::model

@@ -8,8 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/pool.hpp"
-
 namespace looseleaf::model {
 
 // Allocates all its memory when it is made, and throws std::bad_alloc if there is not enough. If there is none while
@@ -22,8 +20,6 @@ class FastParser {
   // only the last one. Absent for invalid JSON, and for some valid texts (long ones, deep ones, integers beyond 64
   // bits, escaped surrogates that may be lone). The value is valid until the next call.
   [[nodiscard]] std::optional<simdjson::dom::element> parse(std::string_view text);
-
-  static base::Pool<FastParser>& pool();
 
  private:
   std::unique_ptr<char[]> text_;
