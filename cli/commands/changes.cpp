@@ -57,6 +57,9 @@ ExitStatus run(const ChangesArguments& options, const Globals& globals) {
   set_feed_options(changes, options.feed);
   changes.follow = options.follow;
   changes.on_failure = tell_of_failure;
+  if (options.follow) {  // it would notice a closed pipe only at the next change
+    changes.stop = [] { return stop_requested() || data_output().reader_is_gone(); };
+  }
   const Datastore store = open_store(globals, options.follow ? Waits::told_by_failure : Waits::warned_of);
   const Drain drain;
   bool wanted = true;

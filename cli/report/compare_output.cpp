@@ -181,6 +181,9 @@ std::vector<std::string> CompareOutput::advice(bool for_copy) const {
                     fmt::format("run `looseleaf get ID | looseleaf put --cluster {}`; find out which program wrote to "
                                 "one of the stores, or did not",
                                 other)},
+                   {found_of({Kind::different}),
+                    "if `get` prints the same from both stores, the texts differ in white space only: put what it "
+                    "prints into both"},
                    {found_of({Kind::extra}),
                     fmt::format("run `looseleaf delete ID --cluster {}`, or put the entity here, too", other)},
                    {found_of({Kind::unreadable, Kind::other_unreadable}),

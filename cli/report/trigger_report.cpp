@@ -21,7 +21,7 @@ struct Totals {
   std::uint64_t delivered = 0, lag_changes = 0;
   bool more = false;  // there are more changes than were counted
   std::chrono::seconds lag = {};
-  const TriggerShard* failing = nullptr;  // the shard with the oldest error
+  const TriggerShard* failing = nullptr;  // the shard with the newest error, of those with the same one the first
 };
 
 Totals totals_of(const TriggerStatus& trigger) {
@@ -35,7 +35,8 @@ Totals totals_of(const TriggerStatus& trigger) {
     totals.lag_changes += shard.lag_changes;
     totals.more = totals.more || shard.lag_changes >= most_lag_counted;
     totals.lag = std::max(totals.lag, shard.lag);
-    if (!shard.error.empty() && (totals.failing == nullptr || shard.error_since < totals.failing->error_since)) {
+    if (!shard.error.empty() && (totals.failing == nullptr || (shard.error_since < totals.failing->error_since) ==
+                                                                  (shard.error == totals.failing->error))) {
       totals.failing = &shard;
     }
   }

@@ -37,6 +37,11 @@ int write_all(int fd, std::string_view data) {
   return 0;
 }
 
+bool LineWriter::reader_is_gone() const {
+  pollfd pipe{fd_, 0, 0};
+  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0;
+}
+
 LineWriter::LineWriter(int fd) : fd_(fd), terminal_(::isatty(fd) == 1) {}
 
 LineWriter::~LineWriter() {

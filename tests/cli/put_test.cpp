@@ -179,6 +179,18 @@ TEST_CASE("a tar archive is refused as a whole, compressed or not, and in a pipe
   CHECK(rows_of(cluster, "entities") == 0);
 }
 
+TEST_CASE("put warns if an entity is in a member, as `changes` prints it") {
+  const TestCluster cluster = initialised();
+  put_all(cluster, entity(1));
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"changes"}, {"get", "--stamps", id_of(1)}}) {
+    const std::string printed = lines_of(cluster.looseleaf(command).out).front();
+    check_status(cluster.looseleaf({"put"}, printed), 0,
+                 {"warning: entities look like lines of `changes` or of `get --stamps`", "hint: they are stored as"});
+    put_all(cluster, entity(1));
+  }
+  put_all(cluster, entity(1, R"("stamp":"x","entity":7)"));
+}
+
 TEST_CASE("put warns once if an id is under another spelling of its name, and only then") {
   const TestCluster cluster = initialised();
   const std::string other = fmt::format(R"({{"ID":"{}"}})", id_of(1));

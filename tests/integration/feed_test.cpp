@@ -317,6 +317,14 @@ TEST_CASE("a follower prints changes within two seconds, and a server that fails
   CHECK(times("looseleaf: error: ", result.err) == 1);
 }
 
+TEST_CASE("a follower ends when nobody reads what it prints any more, although nothing changes") {
+  const StoreFixture store(1);
+  CHECK(
+      run({"bash", "-c", R"(timeout 20 "$0" --cluster "$1" changes --follow --after now | true; exit ${PIPESTATUS[0]})",
+           looseleaf_program(), store.cluster.file()})
+          .status == 0);
+}
+
 TEST_CASE("a shard whose changes cannot be read for a while is told of once, and once when they are read") {
   const StoreFixture store(1);
   cli::Process follower = store.cluster.start({"changes", "--follow", "--timeout", "1"});

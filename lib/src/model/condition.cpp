@@ -22,7 +22,7 @@ Error invalid(std::string_view text, const std::string& what, const std::string&
 Error without_operator(std::string_view text) {
   return invalid(text, "invalid condition",
                  "write name=value, or with another operator: name!=value, name<value, name<=value, name>value, "
-                 "name>=value, name^=prefix, or 'name exists'");
+                 "name>=value, name^=prefix, or 'name exists'; in a shell, what has < or > needs quotes");
 }
 
 Error without_name(std::string_view text) {

@@ -37,6 +37,20 @@ void warn_of_other_spelling(shard::Shards& shards, const model::ParsedEntity& en
   }
 }
 
+// The lines of `changes` and of `get --stamps` have the entity in a member. Put as they are, they replace it.
+void warn_of_wrapped(shard::Shards& shards, const model::AcceptedEntity& entity) {
+  if (entity.text.find("\"stamp\"") == std::string::npos) {  // which is fast
+    return;
+  }
+  const auto has = [&](const char* path) { return entity.parsed.examine({path, false, Operator::exists, {}}).meets; };
+  if (has("stamp") && has("entity.id")) {
+    shards.warnings().give(
+        {"entities look like lines of `changes` or of `get --stamps`, which have the entity in a member",
+         {},
+         "they are stored as they are; if that is a mistake, put the members \"entity\" of the same lines"});
+  }
+}
+
 // Computes the expected rows now, while the parsed body is available. If the catalog is not loaded yet, or turns out to
 // be outdated, the writer must parse the body again.
 Write to_write(shard::Shards& shards, const model::ParsedEntity& entity, std::string body, WriteResult& result) {
@@ -71,6 +85,8 @@ std::optional<Write> encode_put(shard::Shards& shards, WriteResult& result, cons
     result.id = entity.id;
     if (entity.id_was_made) {
       warn_of_other_spelling(shards, entity.parsed);
+    } else {
+      warn_of_wrapped(shards, entity);
     }
     return to_write(shards, entity.parsed, codec::encode_body(entity.text), result);
   });
