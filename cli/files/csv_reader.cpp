@@ -98,6 +98,7 @@ std::optional<CsvRecord> CsvReader::next() {
     take(nullptr);
     if (record.cells.size() == most_cells || text_.size() > longest_record) {
       fail(record, position_, "a line is too long", "check whether the input is CSV");
+      inside_quotes_ = false;
       take_rest_of_line(record);
       return record;
     }
@@ -160,6 +161,7 @@ bool CsvReader::read_plain(CsvRecord& record, CsvCell& cell) {
     }
     if (text_.size() > longest_record) {
       fail(record, position_, "a line is too long", "check whether the input is CSV");
+      inside_quotes_ = false;
       take_rest_of_line(record);
       return false;
     }

@@ -47,8 +47,8 @@ namespace looseleaf {
 // With the first connection, the client library (MariaDB Connector/C) makes the whole process ignore SIGPIPE.
 class LOOSELEAF_EXPORT Datastore {
  public:
-  // Reads the option files and the password file. Later they are read again only if a server refuses a login, and only
-  // if they are regular files. It connects to a shard, and checks the shard's identity, when the shard is first needed.
+  // Reads the option files and the password file. They are read again for each new connection; if they are no regular
+  // files, or cannot be read any more, what was read first counts. It connects to a shard, and checks the shard's identity, when the shard is first needed.
   // Throws Error(bad_cluster) or Error(usage) if the number of shards, a limit of connections or a timeout is out of
   // range.
   [[nodiscard]] static Datastore open(Cluster cluster, Options options = {});

@@ -277,11 +277,12 @@ void Cleaner::sweep() {
 
 template <typename Work>
 void Cleaner::Part::run(const Work& work) {
+  const auto begun = Clock::now();
   try {
     at = work() ? Clock::now() + between_purges : Clock::now();
     failure = nullptr;
-  } catch (...) {
-    at = Clock::now() + after_a_failed_purge;
+  } catch (...) {  // it may have waited for long, and the passes with it
+    at = Clock::now() + std::max<Clock::duration>(after_a_failed_purge, 2 * (Clock::now() - begun));
     failure = std::current_exception();
   }
 }

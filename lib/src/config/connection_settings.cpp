@@ -163,7 +163,13 @@ std::optional<ConnectionSettings> ConnectionSettings::read_again() const {
     }
   }
   try {
-    return ConnectionSettings(*cluster_, overrides_);
+    ConnectionSettings now(*cluster_, overrides_);
+    for (const auto& [group, files] : files_) {
+      if (files.password_given && !now.files_.at(group).password_given) {  // files that may be absent are skipped
+        return std::nullopt;
+      }
+    }
+    return now;
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -19,8 +19,7 @@ struct Overrides {
 // `cluster` outlives it.
 class ConnectionSettings {
  public:
-  // Reads the option files and the file that $LOOSELEAF_PASSWORD_FILE names. They are not read for each connection,
-  // because they may be pipes, and because the process may give up the right to read them.
+  // Reads the option files and the file that $LOOSELEAF_PASSWORD_FILE names.
   ConnectionSettings(const Cluster& cluster, Overrides overrides);
 
   // Merges all settings of a connection to one shard of the cluster. Explicit settings take precedence over option
@@ -32,7 +31,9 @@ class ConnectionSettings {
   // Returns the file that the password was read from, if that is the one that $LOOSELEAF_PASSWORD_FILE names.
   [[nodiscard]] const std::string& password_file() const { return password_file_; }
 
-  // Returns what the files say now; absent if they cannot be read, or one that was named is not a regular file.
+  // Returns what the files say now. Absent if they cannot be read any more, or one that was named is not a regular
+  // file: it may be a pipe, and the process may have given up the right to read its files. What was read before counts
+  // then.
   [[nodiscard]] std::optional<ConnectionSettings> read_again() const;
 
  private:

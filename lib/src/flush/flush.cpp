@@ -62,13 +62,6 @@ bool is_of_a_shard(const Error& error) {
          error.code() == ErrorCode::moved || error.code() == ErrorCode::outcome_unknown;
 }
 
-// Returns the shard that the error names, or else `otherwise`.
-std::uint32_t shard_named_by(const Error& error, std::uint32_t otherwise) {
-  const auto named = std::find_if(error.context().begin(), error.context().end(),
-                                  [](const auto& fact) { return fact.first == "shard"; });
-  return named == error.context().end() ? otherwise : static_cast<std::uint32_t>(std::stoul(named->second));
-}
-
 class Flush {
  public:
   Flush(shard::Shards& shards, job::Job& job, FlushReport& report)
@@ -118,14 +111,15 @@ class Flush {
 
   // Returns true if all writes of the shard would fail. If the error names another one, not all may need that.
   [[nodiscard]] bool concerns(const Error& error, std::uint32_t shard) const {
-    return is_of_a_shard(error) && (shard_named_by(error, shard) == shard || shards_.sessions().is_failing(shard));
+    return is_of_a_shard(error) &&
+           (server::shard_named_by(error).value_or(shard) == shard || shards_.sessions().is_failing(shard));
   }
 
   void add_failure(std::uint32_t shard, const Error& error) {
     if (concerns(error, shard)) {
       blocked_.insert(shard);
     } else if (is_of_a_shard(error)) {
-      failed_now_.emplace(shard_named_by(error, shard), error);
+      failed_now_.emplace(server::shard_named_by(error).value_or(shard), error);
     }
     report_.failures.emplace(shard, error);
   }

@@ -46,7 +46,8 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
     : cluster_(cluster),
       options_(options),
       warnings_(warnings),
-      settings_(cluster, {options.defaults_file, options.ssl_mode}) {
+      settings_(std::make_shared<const config::ConnectionSettings>(
+          cluster, config::Overrides{options.defaults_file, options.ssl_mode})) {
   // Options are resolved once for all shards with the same settings, because that takes time.
   std::vector<std::pair<ShardConfig, std::uint32_t>> configs;  // without database and replicas; the server's number
   std::vector<sql::ConnectOptions> servers;
@@ -59,7 +60,7 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
       server_of_.push_back(known->second);
       continue;
     }
-    const sql::ConnectOptions resolved = connect_options(config);
+    const sql::ConnectOptions resolved = settings_->of(config);
     const auto same = std::find_if(servers.begin(), servers.end(), [&](const sql::ConnectOptions& other) {
       return other.address == resolved.address && other.user == resolved.user && other.tls == resolved.tls;
     });
@@ -91,7 +92,7 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
   if (!use_database) {
     connect.database.clear();
   }
-  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), config, shard);
+  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), shard);
   for (const std::string& text : connection->facts().warnings) {
     warnings_.give({text, {{"server", to_string(config.address)}}, {}});
   }
@@ -99,8 +100,7 @@ std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose pu
 }
 
 // An account that needs a password is not tried without it again: servers lock accounts after failed logins.
-std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, const ShardConfig& config,
-                                                   std::uint32_t shard) {
+std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, std::uint32_t shard) {
   const auto use_password = [&] {
     const auto password = connect.password_given ? std::nullopt : ask_password(shard);
     connect.password = password.value_or(connect.password);
@@ -118,36 +118,19 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
     if (!denied) {
       throw;
     }
-    if (!take_new_password(connect, config)) {
-      if (!use_password()) {
-        name_password_file(error);
-        throw;
-      }
-      passwords_->note_needed(account);
+    if (!use_password()) {
+      name_password_file(error);
+      throw;
     }
   }
+  passwords_->note_needed(account);
   return std::make_unique<sql::Connection>(connect);
 }
 
-bool Connector::take_new_password(sql::ConnectOptions& connect, const ShardConfig& config) {
-  const std::lock_guard lock(settings_mutex_);
-  auto now = settings_.read_again();
-  const sql::ConnectOptions resolved = (now ? *now : settings_).of(config);
-  if (!resolved.password_given || resolved.password == connect.password) {
-    return false;
-  }
-  if (now) {
-    settings_ = *std::move(now);
-  }
-  connect.password = resolved.password;
-  connect.password_given = true;
-  return true;
-}
-
-void Connector::name_password_file(Error& denied) const {
-  const std::lock_guard lock(settings_mutex_);
-  if (!settings_.password_file().empty()) {
-    denied.with("password file", settings_.password_file())
+void Connector::name_password_file(Error& denied) {
+  const std::string file = settings()->password_file();
+  if (!file.empty()) {
+    denied.with("password file", file)
         .with_hint("check the user in the cluster file and the option files, and the password in the password file");
   }
 }
@@ -160,7 +143,7 @@ std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, st
   connect.read_timeout = connect_timeout();
   connect.database.clear();
   connect.require_writable = false;
-  return log_in(std::move(connect), config, shard);
+  return log_in(std::move(connect), shard);
 }
 
 // Returns half of the timeout, so that time is left to try another connection when a server stops responding. The
@@ -183,9 +166,22 @@ std::size_t Connector::max_connections() const {
   return options_.max_connections.value_or(cluster_.max_connections);
 }
 
-sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) const {
+std::shared_ptr<const config::ConnectionSettings> Connector::settings() {
   const std::lock_guard lock(settings_mutex_);
-  return settings_.of(shard);
+  return settings_;
+}
+
+// Users and passwords change while a process runs. No lock is held while files are read, which may take long.
+sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) {
+  const auto known = settings();
+  auto now = known->read_again();
+  if (!now) {
+    return known->of(shard);
+  }
+  const auto fresh = std::make_shared<const config::ConnectionSettings>(*std::move(now));
+  const std::lock_guard lock(settings_mutex_);
+  settings_ = fresh;
+  return fresh->of(shard);
 }
 
 std::optional<std::string> Connector::ask_password(std::uint32_t shard) {

@@ -75,23 +75,20 @@ class Connector {
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
 
  private:
-  [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard) const;
+  [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard);
   // Returns what the caller types as the password; absent if it cannot be asked.
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
   // Asks for a password if the account needs one and has none.
-  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, const ShardConfig& config,
-                                                        std::uint32_t shard);
-  // Reads the files again, because passwords change while a process runs. Returns true, and changes `connect`, if they
-  // have another password now.
-  [[nodiscard]] bool take_new_password(sql::ConnectOptions& connect, const ShardConfig& config);
+  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
   // Adds to the error of a login the file that its password was read from, if there is one.
-  void name_password_file(Error& denied) const;
+  void name_password_file(Error& denied);
+  [[nodiscard]] std::shared_ptr<const config::ConnectionSettings> settings();
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
-  mutable std::mutex settings_mutex_;  // guards settings_
-  config::ConnectionSettings settings_;
+  std::mutex settings_mutex_;  // guards settings_
+  std::shared_ptr<const config::ConnectionSettings> settings_;
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
   std::shared_ptr<Passwords> passwords_ = std::make_shared<Passwords>();

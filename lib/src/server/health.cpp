@@ -12,6 +12,9 @@ constexpr std::chrono::milliseconds first_retry(1000), longest_retry(3000);
 // A failure says for so long that the server may still fail.
 constexpr auto longest_gap = std::chrono::minutes(2);
 
+// A server that refuses a connection does so sooner.
+constexpr auto a_while = std::chrono::milliseconds(500);
+
 // While somebody waits for a server, it is tried again within a second or so. If it was not tried for longer, nobody
 // waited, and that time does not count as a time for which it was tried in vain.
 constexpr auto longest_pause = std::chrono::seconds(10);
@@ -26,6 +29,7 @@ void Health::failed(Clock::time_point since, const std::optional<sql::ServerErro
     told_ = false;
   }
   last_failed_ = std::max(last_failed_, now);
+  last_took_ = now - since;
   failure_ = failure ? failure : failure_;
 }
 
@@ -99,6 +103,11 @@ void Health::attempt_failed(const sql::ServerError& failure) {
 std::optional<sql::ServerError> Health::failure_within(std::chrono::milliseconds time) const {
   const std::lock_guard lock(mutex_);
   return failed_attempt_ && Clock::now() - failed_attempt_at_ < time ? failed_attempt_ : std::nullopt;
+}
+
+std::optional<sql::ServerError> Health::silence_within(std::chrono::milliseconds time) const {
+  const std::lock_guard lock(mutex_);
+  return is_failing() && last_took_ >= a_while && Clock::now() - last_failed_ < time ? failure_ : std::nullopt;
 }
 
 std::optional<sql::ServerError> Health::failure() const {

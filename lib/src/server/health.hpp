@@ -42,6 +42,9 @@ class Health {
   // answered since.
   [[nodiscard]] std::optional<sql::ServerError> failure_within(std::chrono::milliseconds time) const;
 
+  // Returns the last failure if it cost a while of waiting, as a server that hangs does, and was within this time.
+  [[nodiscard]] std::optional<sql::ServerError> silence_within(std::chrono::milliseconds time) const;
+
   // Returns the last failure to connect; absent if the server answers.
   [[nodiscard]] std::optional<sql::ServerError> failure() const;
   // Returns the reason why the server fails if no call has returned it since the failures began. Later calls return
@@ -59,6 +62,7 @@ class Health {
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
   Clock::time_point last_failed_;             // when the last attempt that failed ended
+  Clock::duration last_took_ = {};            // how long it took
   std::optional<sql::ServerError> failure_;   // the last failure to connect
   std::optional<sql::ServerError> given_up_;  // the reason why the server was given up
   std::optional<sql::ServerError> failed_attempt_;

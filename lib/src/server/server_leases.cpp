@@ -26,7 +26,7 @@ void ServerLeases::connect_all_once(const std::set<std::uint32_t>& shards, const
   sessions_.open_ahead(shards, purpose);
   for (const auto& group : by_server(shards)) {
     const std::uint32_t first = group.front();
-    sessions_.refuse_failing(first);
+    sessions_.refuse_silent(first);
     const auto since = Health::Clock::now();
     try {
       connect_once(group, purpose,

@@ -22,7 +22,7 @@ class ServerLeases {
   // Connects to the servers of these shards, in ascending order, and checks the shards. While it waits for a server
   // that does not answer, it holds no session. Throws as Sessions::connect() does.
   void connect_all(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose);
-  // The same with one attempt for each server, for work that may be left undone. A server that is failing is tried once
+  // The same with one attempt for each server, for work that may be left undone. A server that hangs is tried once
   // in a few seconds, for at most a second.
   void connect_all_once(const std::set<std::uint32_t>& shards, const base::Deadline& deadline, Purpose purpose);
   // Connects to the server of these shards unless that was done before, and checks the shards, without retries; see

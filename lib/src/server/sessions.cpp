@@ -17,7 +17,7 @@ constexpr int er_bad_db = 1049;
 // For this time after a server did not accept a connection, it is not asked again by those who do not wait for it.
 constexpr auto just_now = std::chrono::seconds(1);
 
-// A server that is failing is tried only once in this time by work that may be left undone.
+// A server that hangs is tried only once in this time by work that may be left undone.
 constexpr auto between_unneeded_attempts = std::chrono::seconds(5);
 
 // How long connect_unchecked_once() waits while this process has too many connections.
@@ -373,9 +373,8 @@ bool Sessions::is_failing(std::uint32_t shard) const {
   return health_.at(connector_.server_of(shard)).failing_for(std::chrono::milliseconds(0));
 }
 
-void Sessions::refuse_failing(std::uint32_t shard) const {
-  const auto failure = health_.at(connector_.server_of(shard)).failure_within(between_unneeded_attempts);
-  if (failure && is_failing(shard)) {
+void Sessions::refuse_silent(std::uint32_t shard) const {
+  if (const auto failure = health_.at(connector_.server_of(shard)).silence_within(between_unneeded_attempts)) {
     on_shard(cluster_, shard, [&] { throw sql::ServerError(*failure); });
   }
 }

@@ -121,9 +121,9 @@ class Sessions {
   [[nodiscard]] bool is_failing(std::uint32_t shard) const;
   // Returns true if the shard's server has failed for a whole timeout, and has not answered since.
   [[nodiscard]] bool has_given_up(std::uint32_t shard) const;
-  // Throws the last failure of a shard's server if it is failing and did not accept a connection within the last
-  // seconds: for work that may be left undone.
-  void refuse_failing(std::uint32_t shard) const;
+  // Throws the last failure of a shard's server if it was waited for in vain within the last seconds: for work that may
+  // be left undone.
+  void refuse_silent(std::uint32_t shard) const;
   // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
 

@@ -88,6 +88,12 @@ class Buffering {
     return to_string(shards_.cluster().shards.at(shard).address);
   }
 
+  [[nodiscard]] bool has_one_server() const {
+    const std::vector<std::uint32_t> shards = shard::all_shards(shards_);
+    return std::all_of(shards.begin(), shards.end(),
+                       [this](std::uint32_t shard) { return address_of(shard) == address_of(0); });
+  }
+
   // Returns one shard on each of up to two servers that answer and have not refused the copies, beginning behind the
   // writes' own server, so that writes of one server have their copies on the same shards as long as these answer. The
   // own server comes last: it may be another one that is down.
@@ -248,7 +254,7 @@ class Buffering {
       if (failure_ && (failure_->code() == ErrorCode::frozen || failure_->code() == ErrorCode::moved)) {
         write->result->error = failure_;
       } else {
-        write->result->error->with("buffer", shards_.sessions().connector().servers() == 1 ? "the store has one server"
+        write->result->error->with("buffer", has_one_server() ? "the store has one server"
                                              : failure_ ? "no other server takes it: " + std::string(failure_->what())
                                                         : "no other server takes it");
       }

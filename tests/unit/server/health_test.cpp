@@ -119,6 +119,17 @@ TEST_CASE("a failure is told once for each time that the shard fails, and not on
   CHECK_FALSE(health.untold_failure());
 }
 
+TEST_CASE("a server that was waited for in vain is told from one that refuses at once") {
+  Health health;
+  health.failed(ago(10ms), failure("it refuses"));
+  CHECK_FALSE(health.silence_within(1h));
+  health.failed(ago(1s), failure("it hangs"));
+  CHECK(health.silence_within(1h)->what() == std::string("it hangs"));
+  CHECK_FALSE(health.silence_within(0ms));
+  health.answered();
+  CHECK_FALSE(health.silence_within(1h));
+}
+
 TEST_CASE("a failed attempt is remembered for a while, unless the server answers") {
   Health health;
   CHECK_FALSE(health.failure_within(1h));
