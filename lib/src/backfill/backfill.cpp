@@ -356,6 +356,7 @@ class Backfill {
         auto row = job::read_job(database, job::backfill_job, target.definition.table);
         if (row && row->token == target.token) {
           row->barrier = std::max(row->barrier.value_or(base::Stamp()), reconciled_until_[shard]);
+          row->estimate = row->done;  // `status` shows that no part of the scan is left
           static_cast<void>(job::advance_job(database, *row));
         }
         transaction.commit();

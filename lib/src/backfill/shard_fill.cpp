@@ -314,10 +314,19 @@ void ShardFill::store_slice(const Slice& slice, const std::vector<job::JobRow>& 
                                        reconcile::ReconcileMode::repair, reconcile::Pace::done, selection_of(targets_));
     for (const reconcile::Difference& difference : report.differences) {
       if (difference.kind == FindingKind::conflict) {
+        sent_ -= holds(slice, difference) ? 1 : 0;
         warn_of_conflict(difference);
       }
     }
   }
+}
+
+bool ShardFill::holds(const Slice& slice, const reconcile::Difference& difference) const {
+  const auto there = slice.find(difference.shard);
+  return there != slice.end() && std::any_of(there->second.begin(), there->second.end(), [&](const auto& part) {
+           return targets_[part.first].definition.table == difference.table &&
+                  std::binary_search(part.second.begin(), part.second.end(), difference.entry);
+         });
 }
 
 // Now, because the end may be hours away. Once for each index: the report names examples.

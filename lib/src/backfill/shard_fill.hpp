@@ -44,7 +44,8 @@ class ShardFill {
   void expect();
 
   // Scans to the end and adds everything it reads to `record`, unless that is null. Returns the number of index rows
-  // sent. If it throws, the gathered rows are lost, and the next scan reads their entities again.
+  // sent, without those in conflict. If it throws, the gathered rows are lost, and the next scan reads their entities
+  // again.
   std::uint64_t run(ScanRecord* record);
 
   // Updates the heartbeat and the progress in the table every few seconds, for the phases in which no cursor moves.
@@ -79,6 +80,7 @@ class ShardFill {
   [[nodiscard]] std::vector<Slice> sorted_slices();
   [[nodiscard]] std::vector<job::JobRow> moved_cursors() const;
   void store_slice(const Slice& slice, const std::vector<job::JobRow>& cursors);
+  [[nodiscard]] bool holds(const Slice& slice, const reconcile::Difference& difference) const;
   [[nodiscard]] static std::set<std::uint32_t> shards_of(const Slice& slice);
   // Runs under the shared fence. Returns the ids of entities whose rows conflict with another row.
   std::set<Uuid> transact(const Slice& slice, const std::vector<job::JobRow>& cursors, const base::Deadline& deadline);
