@@ -142,6 +142,25 @@ TEST_CASE("an export and the changes after it are complete, and either continues
   CHECK(sorted(changed) == sorted(lines_of(id_lines(20))));
 }
 
+TEST_CASE("with many shards, the positions take no more room than the changes, and none is late") {
+  const TestCluster cluster = initialised(64);
+  put_all(cluster, entity_lines(640));
+  const cli::ProcessResult printed = cluster.looseleaf({"changes"});
+  std::size_t positions = 0, changes = 0;
+  for (const std::string& line : lines_of(printed.out)) {
+    (line.starts_with(R"({"position")") ? positions : changes) += line.size();
+  }
+  const std::string position = Changes(printed).position;
+  CHECK(times(R"("entity")", printed.out) == 640);
+  CHECK(positions <= changes + 2 * position.size());
+  put_all(cluster, entity(1));
+  cli::Process follower = cluster.start({"changes", "--follow", "--after", position});
+  wait_until("the change is printed, and its position", [&] {
+    return holds_in_order(follower.out(), {R"("entity")", R"({"position":")", "\"}\n"});
+  });
+  check_status(end_by(SIGTERM, follower), 143);
+}
+
 TEST_CASE("many rows with one stamp are printed once each, over several pages, and from a position among them on") {
   const TestCluster cluster = initialised(1);
   const std::string start = changes_after(cluster, "now").position;
