@@ -113,8 +113,22 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
   }
 }
 
+// CLI11 takes one list of arguments only. If a command has a second one, that gets what follows `--`.
+const Parameter* second_list(const Command& command) {
+  bool has_first = false;
+  for (const Parameter& parameter : command.parameters) {
+    if (parameter.is_list() && !parameter.is_option()) {
+      if (has_first) {
+        return &parameter;
+      }
+      has_first = true;
+    }
+  }
+  return nullptr;
+}
+
 [[noreturn]] void refuse_unknown_option(const std::string& given, const std::vector<Parameter>& known,
-                                        std::string_view command) {
+                                        const Parsed& parsed) {
   const std::string name = given.substr(0, given.find('='));
   std::vector<std::string_view> names{"--help", "--version"};
   for (const auto& parameter : known) {
@@ -127,7 +141,11 @@ void add_parameter(CLI::App& app, const Parameter& parameter) {
     throw Error(ErrorCode::usage, "passwords are not allowed on the command line", {},
                 "put it into an option file, or into a file that LOOSELEAF_PASSWORD_FILE names");
   }
-  throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, match ? in_backticks(*match) : see_help(command));
+  std::string hint = match ? in_backticks(*match) : see_help(parsed.name());
+  if (!match && parsed.command != nullptr && second_list(*parsed.command) != nullptr) {
+    hint = fmt::format("if it is an option of your command, write `--` before that; {}", hint);
+  }
+  throw Error(ErrorCode::usage, "unknown option", {{"option", name}}, std::move(hint));
 }
 
 // `behind` are the words behind `--`. Those that a wrong option keeps from their place look like words before the
@@ -151,7 +169,7 @@ void refuse_extras(const CLI::App& app, const Parsed& parsed, const Registry& re
   }
   const auto option = std::find_if(extras.begin(), extras.end(), is_option);
   if (option != extras.end()) {
-    refuse_unknown_option(*option, known, parsed.name());
+    refuse_unknown_option(*option, known, parsed);
   }
   if (argument != extras.end()) {
     throw Error(ErrorCode::usage, "unexpected argument", {{"argument", *argument}}, see_help(parsed.name()));
@@ -208,20 +226,6 @@ void parse_arguments(CLI::App& app, const std::vector<std::string>& words) {
   } catch (const CLI::ParseError& error) {
     throw Error(ErrorCode::usage, "cannot parse the command line", {{"reason", error.what()}}, hint());
   }
-}
-
-// CLI11 takes one list of arguments only. If a command has a second one, that gets what follows `--`.
-const Parameter* second_list(const Command& command) {
-  bool has_first = false;
-  for (const Parameter& parameter : command.parameters) {
-    if (parameter.is_list() && !parameter.is_option()) {
-      if (has_first) {
-        return &parameter;
-      }
-      has_first = true;
-    }
-  }
-  return nullptr;
 }
 
 // Fills the second list, and returns the number of words without it.
@@ -292,7 +296,10 @@ void check_required(const Command& command) {
     const auto* const* text = std::get_if<std::string*>(&parameter.target);
     const bool is_required = parameter.required && (parameter.instead == nullptr || parameter.instead->empty());
     if (is_required && ((list != nullptr && (*list)->empty()) || (text != nullptr && (*text)->empty()))) {
-      throw Error(ErrorCode::usage, "an argument is missing", {{"argument", parameter.name}}, see_help(command.name));
+      throw Error(ErrorCode::usage, "an argument is missing", {{"argument", parameter.name}},
+                  fmt::format("{}see `looseleaf {} --help`",
+                              parameter.instead != nullptr ? "give ids, or - to read them from standard input; " : "",
+                              command.name));
     }
   }
 }

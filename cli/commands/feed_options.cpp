@@ -71,7 +71,7 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
        .help = help_of_after,
        .target = &arguments.after,
        .details = details_of_after + " `@FILE` reads a position from a file, or from the last line "
-                                     "that is an object with a `position`."},
+                                     "that has one. A whole line that has one is a position, too."},
       where_parameter(arguments.where, Explained::by_query),
       {.name = "--shard",
        .value = "N",
@@ -89,7 +89,8 @@ void add_feed_parameters(Command& command, FeedArguments& arguments, const std::
 }
 
 std::string position_of(const std::string& after) {
-  const std::string position = after.starts_with('@') ? read_position(after.substr(1)) : after;
+  const std::string position =
+      after.starts_with('@') ? read_position(after.substr(1)) : position_in(after).value_or(after);
   if (position.empty()) {  // a script whose position got lost would start again without noticing
     throw Error(ErrorCode::usage, "an empty position", {{"option", "--after"}, {"value", after}},
                 "leave --after out to begin with all entities");

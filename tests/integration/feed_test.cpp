@@ -466,6 +466,10 @@ TEST_CASE("a position that is not one of this cluster is refused") {
     CAPTURE(text);
     CHECK(changes_after(cluster, "@" + cluster.directory().write("position", text)).size() == 0);
   }
+  for (const std::string& line : {lines_of(printed).back(), lines_of(said).back()}) {
+    CAPTURE(line);
+    CHECK(changes_after(cluster, line).size() == 0);
+  }
   const std::string without = cluster.directory().write("without", "{}\n{}\n");
   check_status(cluster.looseleaf({"changes", "--after", "@" + without}), 2,
                {"error: the end of a file has no position\n", "  file: " + without + "\n", "hint: give the file that"});
