@@ -359,6 +359,7 @@ class Move {
                     "run the command again: it completes the move");
       throw decided.with("cause", error.what());
     }
+    warn_of_triggers();
     try {
       static_cast<void>(copy::remove_marks(original_, other_.cluster_id()));
     } catch (const Error& error) {
@@ -397,11 +398,7 @@ class Move {
           trigger::start_now(other_, report_.triggers, copy::trigger_generation(original_.cluster_id()));
       for (const std::string& name : std::exchange(report_.triggers, begun)) {
         if (std::find(begun.begin(), begun.end(), name) == begun.end()) {
-          other_.warnings().give(
-              {"a trigger of this name was run in the other cluster before, so it goes on there from "
-               "its own position",
-               {{"trigger", name}},
-               "it may deliver again what its consumer has from this store"});
+          begun_before_.push_back(name);
         }
       }
     } catch (const Error& error) {
@@ -409,6 +406,16 @@ class Move {
         throw copy::taken_over();
       }
       throw;
+    }
+  }
+
+  void warn_of_triggers() {
+    for (const std::string& name : begun_before_) {
+      other_.warnings().give(
+          {"a trigger of this name was run in the other cluster before, so it goes on there from "
+           "its own position",
+           {{"trigger", name}},
+           "it may deliver again what its consumer has from this store"});
     }
   }
 
@@ -456,6 +463,7 @@ class Move {
   const MoveOptions& options_;
   JobControl& control_;
   MoveReport report_;
+  std::vector<std::string> begun_before_;  // triggers that have positions of their own in the other cluster
   std::unique_ptr<copy::Target> target_;
   std::optional<compare::Changes> changes_;
 };

@@ -60,15 +60,14 @@ std::set<std::string> of_other_generations(shard::Shards& shards, const std::vec
   std::mutex mutex;
   std::set<std::string> others;
   shard::for_each_shard(shards, [&](std::uint32_t shard) {
-    shard::with_shard(shards, shard, shards.deadline(), [&](const sql::Database& database) {
-      for (const std::string& name : names) {
-        const auto row = read_trigger(database, name);
-        if (row && row->generation != generation) {
-          const std::lock_guard guard(mutex);
-          others.insert(name);
-        }
+    const auto jobs = shard::with_shard(shards, shard, shards.deadline(), job::read_jobs);
+    const std::lock_guard guard(mutex);
+    for (const job::JobRow& row : jobs) {
+      if (row.job == trigger_job && row.generation != generation &&
+          std::find(names.begin(), names.end(), row.table) != names.end()) {
+        others.insert(row.table);
       }
-    });
+    }
   });
   return others;
 }
