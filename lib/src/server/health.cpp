@@ -23,6 +23,16 @@ constexpr auto longest_pause = std::chrono::seconds(10);
 
 void Health::failed(Clock::time_point since, const std::optional<sql::ServerError>& failure, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
+  note(since, failure, now);
+  last_in_earnest_ = std::max(last_in_earnest_, now);
+}
+
+void Health::failed_hastily(Clock::time_point since, const sql::ServerError& failure, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  note(since, failure, now);
+}
+
+void Health::note(Clock::time_point since, const std::optional<sql::ServerError>& failure, Clock::time_point now) {
   if (!failing_since_ || is_left_alone(since)) {
     failing_since_ = since;
     failure_.reset();
@@ -47,7 +57,7 @@ bool Health::is_failing() const {
 }
 
 bool Health::is_left_alone(Clock::time_point now) const {
-  return !given_up_ && now - last_failed_ > longest_pause;
+  return !given_up_ && now - last_in_earnest_ > longest_pause;
 }
 
 Health::Clock::duration Health::time_in_vain(Clock::time_point now) const {

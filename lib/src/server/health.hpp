@@ -19,6 +19,9 @@ class Health {
   // Records a failure of an attempt from `since` to `now`. `failure` is absent if it did not happen while connecting.
   void failed(Clock::time_point since, const std::optional<sql::ServerError>& failure = {},
               Clock::time_point now = Clock::now());
+  // Records a failure of an attempt that was too short to prove anything. The time of such attempts is not one for
+  // which the server was tried in vain.
+  void failed_hastily(Clock::time_point since, const sql::ServerError& failure, Clock::time_point now = Clock::now());
   void answered();
 
   // Returns true if the server is failing and was tried in vain for at least this time. If nobody has tried it for a
@@ -54,7 +57,8 @@ class Health {
  private:
   // Call these with the lock held.
   [[nodiscard]] bool is_failing() const;
-  // Returns true if nobody has tried the server for a while before `now`.
+  void note(Clock::time_point since, const std::optional<sql::ServerError>& failure, Clock::time_point now);
+  // Returns true if nobody has tried the server in earnest for a while before `now`.
   [[nodiscard]] bool is_left_alone(Clock::time_point now) const;
   // Returns the time for which a failing server was tried in vain.
   [[nodiscard]] Clock::duration time_in_vain(Clock::time_point now) const;
@@ -62,6 +66,7 @@ class Health {
   mutable std::mutex mutex_;  // guards the members below
   std::optional<Clock::time_point> failing_since_;
   Clock::time_point last_failed_;             // when the last attempt that failed ended
+  Clock::time_point last_in_earnest_;         // likewise, without hasty ones
   Clock::duration last_took_ = {};            // how long it took
   std::optional<sql::ServerError> failure_;   // the last failure to connect
   std::optional<sql::ServerError> given_up_;  // the reason why the server was given up

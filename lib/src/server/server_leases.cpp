@@ -28,12 +28,12 @@ void ServerLeases::connect_all_once(const std::set<std::uint32_t>& shards, const
     const std::uint32_t first = group.front();
     sessions_.refuse_silent(first);
     const auto since = Health::Clock::now();
+    const bool hasty = sessions_.is_failing(first);
     try {
-      connect_once(group, purpose,
-                   sessions_.is_failing(first) ? std::min(deadline.left(), longest_if_failing) : deadline.left());
+      connect_once(group, purpose, hasty ? std::min(deadline.left(), longest_if_failing) : deadline.left());
     } catch (const sql::ServerError& error) {
       if (!is_connected(first) && error.retryable()) {
-        sessions_.note_failure(first, since, error);
+        hasty ? sessions_.note_hasty_failure(first, since, error) : sessions_.note_failure(first, since, error);
       }
       throw;
     }

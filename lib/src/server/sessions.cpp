@@ -383,6 +383,11 @@ void Sessions::note_failure(std::uint32_t shard, Health::Clock::time_point since
   health_of(shard).failed(since, failure);
 }
 
+void Sessions::note_hasty_failure(std::uint32_t shard, Health::Clock::time_point since,
+                                  const sql::ServerError& failure) {
+  health_of(shard).failed_hastily(since, failure);
+}
+
 void Sessions::connection_broke(std::uint32_t shard) {
   health_of(shard).failed(Health::Clock::now());
   pool_of(shard).empty();

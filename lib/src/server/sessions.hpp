@@ -126,6 +126,8 @@ class Sessions {
   void refuse_silent(std::uint32_t shard) const;
   // Records a failure to connect to a shard, by an attempt that began at `since`.
   void note_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
+  // The same for an attempt that was given less time than it may need.
+  void note_hasty_failure(std::uint32_t shard, Health::Clock::time_point since, const sql::ServerError& failure);
 
  private:
   friend class Lease;

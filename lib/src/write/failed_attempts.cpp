@@ -1,6 +1,8 @@
 // What went wrong in the attempts to write a batch, and which writes are tried together because of that.
 #include "write/failed_attempts.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace looseleaf::write {
@@ -28,7 +30,17 @@ void FailedAttempts::note(std::span<const std::uint32_t> shards, const Error& er
 }
 
 void FailedAttempts::note(const Items& items, std::optional<std::uint32_t> named, const Error& error) {
-  note(concerned(items, named), error);
+  std::vector<std::uint32_t> shards = concerned(items, named);
+  if (named && !shard::may_be_one_shards(error)) {
+    shards.clear();
+    const server::Connector& connector = shards_.sessions().connector();
+    for (const auto& [shard, of_shard] : by_shard(items)) {
+      if (connector.server_of(shard) == connector.server_of(*named)) {
+        shards.push_back(shard);
+      }
+    }
+  }
+  note(shards, error);
 }
 
 void FailedAttempts::separate(const Items& items, std::optional<std::uint32_t> named) {
@@ -61,7 +73,8 @@ Error FailedAttempts::why_not_stored(std::uint32_t shard) const {
     return own->second;
   }
   Error::Context context = shards_.where(shard);
-  context.emplace_back("reason", last_->what());
+  const auto other = server::shard_named_by(*last_);
+  context.emplace_back("reason", other ? fmt::format("shard {}: {}", *other, last_->what()) : last_->what());
   return {last_->code(), "not stored before the timeout", std::move(context), last_->hint()};
 }
 

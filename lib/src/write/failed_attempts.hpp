@@ -24,7 +24,8 @@ class FailedAttempts {
   void note(const Error& error) { last_ = error; }
   // Notes an error of these shards.
   void note(std::span<const std::uint32_t> shards, const Error& error);
-  // Notes the error of an attempt with these items: it concerns the shard of theirs that it names, or else all of them.
+  // Notes the error of an attempt with these items: it concerns the shard of theirs that it names, or else all of them;
+  // an error of a server concerns all their shards there.
   void note(const Items& items, std::optional<std::uint32_t> named, const Error& error);
 
   // Notes that the shard's items are tried alone from now on, so that others need not wait for it.

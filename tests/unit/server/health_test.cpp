@@ -70,6 +70,19 @@ TEST_CASE("a time in which nobody tried a server does not count as one in which 
   CHECK_FALSE(health.attempted(30s));
 }
 
+TEST_CASE("attempts that are too short to prove anything do not count as a time in which a server was tried in vain") {
+  Health health;
+  health.failed(ago(40s), failure("it is down"), ago(39s));
+  for (const auto seconds : {35s, 29s, 23s, 17s, 11s, 5s}) {
+    health.failed_hastily(ago(seconds), failure("it is slow"), ago(seconds - 1s));
+  }
+  CHECK(health.silence_within(5s)->what() == std::string("it is slow"));
+  CHECK(health.time_left(30s) == 30s);
+  health.failed(ago(1s), failure("it is slow"));
+  CHECK_FALSE(health.attempted(30s));
+  CHECK(health.time_left(30s) > 28s);
+}
+
 TEST_CASE("an attempt that takes long counts from its beginning") {
   Health health;
   health.failed(ago(40s), failure("it hangs"), ago(21s));
