@@ -149,7 +149,8 @@ TEST_CASE("status shows a job in one line for all shards, and with --verbose in 
   const TestCluster cluster = with_indexes();
   create_index(cluster, R"({"table": "new_m", "properties": [{"name": "m", "type": "int"}]})");
   cluster.die_at("backfill.publish:before", {"backfill"});  // when the scans of both shards are done
-  const std::string sum = cluster.looseleaf({"status"}).out;
+  std::string sum;
+  wait_until("its lock is free", [&] { return contains(sum = cluster.looseleaf({"status"}).out, "nobody"); });
   CHECK(holds_in_order(
       sum, {"job       index  shards  done", fmt::format("backfill  new_m  0, 1    {} of about", entities), "nobody"}));
   CHECK(times("backfill  new_m", sum) == 1);

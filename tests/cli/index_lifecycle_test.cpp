@@ -166,7 +166,7 @@ TEST_CASE("the first Ctrl-C lets a backfill finish its chunk, the second ends it
   job->signal(SIGINT);
   const auto begin = Clock::now();
   CHECK(job->wait().status == 130);
-  CHECK(Clock::now() - begin < 3s);
+  CHECK(Clock::now() - begin < 20s);  // the chunk would take 30 s
   check_status(cluster.looseleaf({"backfill"}), 0, {"by_n: ready\n"});
   check_status(cluster.looseleaf({"verify"}), 0, {"consistent\n"});
 }
@@ -228,8 +228,9 @@ TEST_CASE("a backfill that waited while another one filled its index reads nothi
   const auto wait_for_another = [](const TestCluster& cluster) {
     cli::Process first = cluster.stop_at("backfill.publish:before@0", backfill_by_n);
     cli::Process second = cluster.start({"backfill", "by_n", "--output", "json"});
-    wait_until("the second one waits for the lock", [&] {
-      return cluster.sql(0,
+    wait_until("the second one waits for the lock, or has waited in vain", [&] {
+      return cli::is_gone(second.pid()) ||
+             cluster.sql(0,
                          "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT GET_LOCK%' "
                          "AND state LIKE 'User%lock%'") != "0\n";
     });

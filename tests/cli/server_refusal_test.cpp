@@ -25,12 +25,7 @@ class WithPassword {
     cluster.server_sql(0, fmt::format("ALTER USER app@localhost IDENTIFIED BY '{}'", password));
   }
 
-  void end_sessions() const {
-    for (const std::string& id :
-         lines_of(cluster.server_sql(0, "SELECT id FROM information_schema.processlist WHERE user = 'app'"))) {
-      cluster.server_sql(0, "KILL " + id);
-    }
-  }
+  void end_sessions() const { cluster.kill_sessions(0); }
 
   // A cluster file that names this option file.
   [[nodiscard]] std::string cluster_file(const std::string& option_file) const {
@@ -179,7 +174,7 @@ TEST_CASE("a read-only server is written by nobody, root included") {
   const TestCluster cluster = initialised();
   put_all(cluster, entity(0) + entity(1));
   cluster.server_sql(1, "SET GLOBAL read_only = 1");
-  check_run(cluster.looseleaf({"put", "--timeout", "1"}, entity(0, "\"a\":1") + entity(1, "\"a\":1")), 3,
+  check_run(cluster.looseleaf({"put", "--timeout", "2"}, entity(0, "\"a\":1") + entity(1, "\"a\":1")), 3,
             id_of(0) + "\n",
             {"looseleaf: error: the server is read-only\n", "line: 1\n", "shard: 1\n",
              "hint: ", "stored 1 entity, failed 1\n"});

@@ -58,8 +58,8 @@ TEST_CASE("a job that is held back says so at once, and in a pipe once") {
   const std::string pause = cluster.directory().write("pause", "");
   cli::Process job = cluster.start({"backfill", "--pause-file", pause});
   const std::string told = "; waiting: paused; delete " + pause + " to continue\n";
-  wait_until(
-      "it says why", [&] { return contains(job.err(), told); }, std::chrono::seconds(5));
+  // Not as late as the line of progress that comes every 30 s.
+  wait_until("it says why", [&] { return contains(job.err(), told); });
   std::this_thread::sleep_for(std::chrono::seconds(1));  // it looks again after this time
   REQUIRE(std::remove(pause.c_str()) == 0);
   const cli::ProcessResult result = job.wait();

@@ -183,7 +183,7 @@ TEST_CASE("the signal of `timeout`, which comes twice at once, lets the command 
   const TestCluster cluster = with_counter();
   const std::string begun = cluster.directory().path() + "/begun";
   cli::Process process = start({"timeout", "600", looseleaf_program(), "--cluster", cluster.file(), "update", id_of(1),
-                                "--", "sh", "-c", "touch " + begun + "; sleep 2; " + add_1});
+                                "--", "sh", "-c", "touch " + begun + "; sleep 5; " + add_1});
   wait_until("the command has begun", [&] { return std::filesystem::exists(begun); });
   // What `timeout` is told it tells its process, and then its process group, as it does when the time is up.
   check_run(end_by(SIGTERM, process), 143, id_of(1) + "\n", {"stored 1 entity; stopped\n"});
