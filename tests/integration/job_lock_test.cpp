@@ -100,7 +100,7 @@ TEST_CASE("a job whose session is lost takes its lock anew, also from a session 
 
 TEST_CASE("a job does not keep its lock on a server that was demoted, because others ask the new one") {
   const StoreFixture fixture;
-  shard::Shards shards = fixture.shards(1s);
+  shard::Shards shards = fixture.shards(4s);
   job::JobLock lock(shards, "clean", {""});
   fixture.cluster.server_sql(0, "SET GLOBAL read_only = 1");
   const std::string what = error_of([&] { lock.keep_alive(); }).what();
@@ -156,7 +156,7 @@ TEST_CASE("an update does not wait for the sessions of others that are at work, 
     CHECK(result.status == WriteStatus::stored);
   };
   update(0, [&] { update(2, [&] { update(4, [] {}); }); });
-  CHECK(std::chrono::steady_clock::now() - began < 5s);
+  CHECK(std::chrono::steady_clock::now() - began < 9s);  // the timeout is 10
 }
 
 }  // namespace

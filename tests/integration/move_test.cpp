@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -162,7 +163,9 @@ TEST_CASE("writers wait for a move that has died, open the store again after its
   for (const char* const place : before_decision) {
     INFO(place);
     const MovingPair pair;
-    pair.original.die_at(place, pair.finish_command({"--freeze-limit", "1"}));
+    // Just before it decides, a move looks whether writers have waited for too long.
+    const char* const limit = std::string_view(place).starts_with("move.decide") ? "6" : "1";
+    pair.original.die_at(place, pair.finish_command({"--freeze-limit", limit}));
     check_run(pair.original.looseleaf({"put", "--quiet"}, entity_lines(10, R"("n":60)")), 0, "", {});
     CHECK(states(pair.original) == "open open");
     check_status(pair.finish(), 0, {has_moved});
@@ -299,10 +302,10 @@ TEST_CASE("a move that was asleep while writers opened the store again does not 
 
 TEST_CASE("a move waits for the last writer for a third of the time that writers may wait" * needs_failpoints) {
   const MovingPair pair;
-  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command({"--freeze-limit", "24"}));
+  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command({"--freeze-limit", "90"}));
   cli::Process put = pair.original.stop_at("put.commit:before", {"put"}, entity(0, R"("n":80)"));
   move.signal(SIGCONT);
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // it waits for at least 2 s, whatever the limit
   check_status(resume(put), 0);
   check_status(move.wait(), 0, {has_moved});
   check_moved(pair, 38);
@@ -311,8 +314,13 @@ TEST_CASE("a move waits for the last writer for a third of the time that writers
 TEST_CASE("a move ends at once if another process takes the copy over while both stores are compared") {
   const MovingPair pair;
   check_status(pair.original.looseleaf({"copy", "--to", pair.other.file()}), 0, {"wrote "});
-  const auto start = std::chrono::steady_clock::now();
+  const auto token = [&] {
+    return pair.other.sql(0, "SELECT token FROM looseleaf_progress WHERE job = 'copy' AND table_name = '0'");
+  };
+  const std::string before = token();
   cli::Process move = pair.original.start(pair.finish_command({"--max-rate", "1"}));  // for 40 s
+  wait_until("the move has taken the copy over", [&] { return token() != before; });
+  const auto start = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::seconds(3));
   pair.other.sql(0, "UPDATE looseleaf_progress SET token = token + 1 WHERE job = 'copy'");
   put_all(pair.original, entity(0, R"("n":80)"));
@@ -350,7 +358,7 @@ TEST_CASE("a move whose decision cannot be learnt says so and undoes nothing, an
   const TestCluster original = initialised_alone(), other = initialised(3);
   put_all(original, entity_lines(10));
   cli::Process finish =
-      original.stop_at("move.decide:before@0", {"copy", "--to", other.file(), "--finish", "--timeout", "3"});
+      original.stop_at("move.decide:before@0", {"copy", "--to", other.file(), "--finish", "--timeout", "5"});
   original.sandbox().kill_server(0);
   check_status(resume(finish), 3,
                {"error: it is not known whether the store has moved\n",
@@ -365,7 +373,8 @@ TEST_CASE("a move whose decision cannot be learnt says so and undoes nothing, an
 TEST_CASE("a put that began before a move is in the other cluster, or waits and is told that the store has moved" *
           needs_failpoints) {
   const MovingPair pair;
-  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command());
+  // It waits for a writer for a third of the limit.
+  cli::Process move = pair.original.stop_at("move.freeze:before@0", pair.finish_command({"--freeze-limit", "60"}));
   cli::Process writer = pair.original.stop_at("put.commit:before@1", {"put"}, entity(61));
   move.signal(SIGCONT);
   wait_until("the move waits for the writer", [&] { return states(pair.original) == "moving open"; });
@@ -377,7 +386,7 @@ TEST_CASE("a put that began before a move is in the other cluster, or waits and 
 TEST_CASE("a put to the other cluster that comes before it is open waits" * needs_failpoints) {
   const MovingPair pair;
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
-  check_status(pair.other.looseleaf({"--timeout", "1", "put"}, entity(60)), 3,
+  check_status(pair.other.looseleaf({"--timeout", "4", "put"}, entity(60)), 3,
                {"error: another store is about to move here, and writes wait for that\n"});
   cli::Process writer = pair.other.start({"put"}, entity(60));
   CHECK(resume(move).status == 0);
@@ -412,7 +421,7 @@ TEST_CASE("a store moves to one cluster at a time" * needs_failpoints) {
 
 TEST_CASE("a move that cannot open the other cluster says so, and is completed" * needs_failpoints) {
   const MovingPair pair;
-  cli::Process move = pair.original.stop_at("move.open:before@0", pair.finish_command({"--timeout", "2"}));
+  cli::Process move = pair.original.stop_at("move.open:before@0", pair.finish_command({"--timeout", "5"}));
   pair.other.sql(0, "SET GLOBAL read_only = 1");
   check_status(resume(move), 3,
                {"error: the store has moved, but the other cluster is not open yet\n",
@@ -504,7 +513,8 @@ TEST_CASE("a trigger that was run in the copy before the store moves keeps its o
     return pair.other.everywhere("SELECT generation, barrier FROM looseleaf_progress WHERE job = 'trigger'");
   };
   const std::string before = rows();
-  check_status(pair.finish(), 0, {"warning: a trigger of this name was run in the other cluster before", "  trigger: t\n"});
+  check_status(pair.finish(), 0,
+               {"warning: a trigger of this name was run in the other cluster before", "  trigger: t\n"});
   CHECK(rows() == before);
 }
 
@@ -537,7 +547,7 @@ TEST_CASE("a trigger of a store that is about to move cannot be reset, because i
   const MovingPair pair;
   run_trigger_to_the_end(pair);
   cli::Process move = pair.original.stop_at("move.decide:before@0", pair.finish_command());
-  check_status(pair.original.looseleaf({"trigger", "reset", "t", "--timeout", "1"}), 3,
+  check_status(pair.original.looseleaf({"trigger", "reset", "t", "--timeout", "4"}), 3,
                {"error: the store is about to move"});
   check_status(resume(move), 0, {has_moved});
 }

@@ -13,6 +13,7 @@
 
 #include "shard/fence.hpp"
 #include "shard/placement.hpp"
+#include "tests/support/errors.hpp"
 #include "tests/support/expectations.hpp"
 #include "tests/support/failpoints.hpp"
 #include "tests/support/lock_holder.hpp"
@@ -41,7 +42,7 @@ struct ManyShards : StoreFixture {
 
   // Lines of one batch for the four shards of server 0, each with n = number + `shift`. An unchanged entity comes
   // first, in a batch of its own, because its id comes again; while `gather` delays that batch, the other lines arrive.
-  static constexpr const char* gather = "put.fence:before#1=sleep:500,";
+  static constexpr const char* gather = "put.fence:before#1=sleep:1000,";
   static std::string lines_of_one_batch(int shift) {
     std::string lines = entity(0, R"("n":0)") + "\n";
     for (int number = 0; number < entity_count; number += 2) {
@@ -184,7 +185,7 @@ TEST_CASE_FIXTURE(ManyShards, "a shard whose fence is held exclusively delays it
   put(3);
   const auto begin = std::chrono::steady_clock::now();
   wait_until("shard 6 stores", [&] { return stamps(6) != before_neighbour; });
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // a batch of one entity waits for 2 s
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));  // a batch of one entity waits for 2 s
   CHECK(stamps(0) == before);
   holder.reset();
   stream.finish();

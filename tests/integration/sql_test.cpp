@@ -309,12 +309,12 @@ TEST_CASE_FIXTURE(Fixture, "a statement that takes longer than it may is not tak
   ConnectOptions impatient = options();
   impatient.read_timeout = std::chrono::seconds(1);
   Connection connection(impatient);
-  const ServerError error = failure_of([&] { static_cast<void>(connection.query("SELECT SLEEP(3)")); });
+  const ServerError error = failure_of([&] { static_cast<void>(connection.query("SELECT SLEEP(20)")); });
   CHECK(std::string(error.what()) == "the server did not answer a statement in time");
   CHECK(error.error_class() == ErrorClass::connection_lost);
   CHECK(error.retryable());
   const std::string waited = test::context_of(error, "waited");
-  CHECK_MESSAGE((waited.starts_with("1.") || waited.starts_with("2.")), waited);
+  CHECK_MESSAGE((std::stod(waited) >= 1 && std::stod(waited) < 15), waited);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a statement that changes nothing counts no row") {
@@ -385,7 +385,7 @@ TEST_CASE_FIXTURE(Fixture, "a lock wait ends after two seconds as a conflict, an
     const Transaction transaction(*waiter);
     const auto begin = std::chrono::steady_clock::now();
     const auto error = failure_of([&] { static_cast<void>(waiter->query("SELECT a FROM t FOR UPDATE")); });
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // 50 by default
     CHECK(error.error_class() == ErrorClass::conflict);
     CHECK(error.number() == 1205);
   }

@@ -313,7 +313,7 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   std::jthread put([&] { writer.write_batch(writes, patient.deadline()); });
   wait_until(
       "the others are stored", [&] { return store.cluster.sql(0, "SELECT COUNT(*) FROM entities") == "2\n"; },
-      std::chrono::seconds(3));
+      std::chrono::seconds(6));  // long before the deadline
   put.join();
   CHECK(outcome_of(results[0]) == "failed");
   CHECK(results[0].error->code() == ErrorCode::unavailable);
@@ -328,7 +328,7 @@ TEST_CASE("a holder whose server is down fails the writes of its value alone, an
   writes = {write::encode_put(patient, results[0], {}).value()};
   writer.write_batch(writes, patient.deadline());
   CHECK(outcome_of(results[0]) == "failed");
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(7));
   store.cluster.sandbox().start_server(2);
   CHECK(store.write_one(0, R"("n":1)") == "taken by 2");
   CHECK(store.findings().empty());
@@ -357,7 +357,7 @@ TEST_CASE_FIXTURE(Unique, "a value kept by a row that a drop which died has left
   REQUIRE(put_one(datastore, "{\"id\":\"" + id_of(0) + "\",\"n\":2}") == WriteStatus::stored);  // without the index
   const auto begin = std::chrono::steady_clock::now();
   CHECK(write({{1, R"("n":1)"}, {3, R"("n":3)"}, {5, R"("n":4)"}}) == "failed, stored, stored");
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));  // the timeout is 20
   const Error& error = *results[0].error;
   CHECK(std::string(error.what()) ==
         "a unique value is kept by a row that nobody removes: the index is not maintained on the shard of its entity");

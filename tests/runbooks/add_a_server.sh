@@ -6,7 +6,7 @@ cp looseleaf.json old.json
 
 runbook "Add a server"
 follow
-looseleaf put --quiet --timeout 1 first.jsonl > /dev/null 2> said && fail "a server that is read-only was written"
+looseleaf put --quiet --timeout 4 first.jsonl > /dev/null 2> said && fail "a server that is read-only was written"
 says "the server is read-only"
 follow
 follow

@@ -98,7 +98,7 @@ class RogueServer {
       pollfd waiting{listener_.get(), POLLIN, 0};
       if (::poll(&waiting, 1, 20) == 1) {
         const cli::Descriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        const timeval patience{2, 0};
+        const timeval patience{20, 0};
         ::setsockopt(client.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         serve(Session(client.get()));
       }
