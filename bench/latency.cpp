@@ -39,12 +39,19 @@ class Samples {
     samples_[{phase_, what}].push_back(std::chrono::duration<double>(took).count());
   }
 
+  // Returns when a put and a query have ended that count as during this backfill, which may be shorter than each.
+  void await_both(const std::string& backfill) {
+    while (!has_any(backfill, "put") || !has_any(backfill, "query")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   // Of each phase, and of all that belong to a backfill together.
   void record_all(int run) {
     std::map<std::pair<std::string, std::string>, std::vector<double>> sums;
     for (const std::string& phase : phases_) {
       const std::size_t colon = phase.find(": ");
-      const bool without = phase.ends_with(": before") || phase.ends_with(": after");
+      const bool without = is_without(phase);
       for (const char* what : {"put", "query"}) {
         const std::vector<double>& all = samples_[{phase, what}];
         auto& sum = sums[{phase.substr(0, colon) + (without ? ": without" : ": during"), what}];
@@ -60,6 +67,16 @@ class Samples {
   }
 
  private:
+  static bool is_without(const std::string& phase) { return phase.ends_with(": before") || phase.ends_with(": after"); }
+
+  [[nodiscard]] bool has_any(const std::string& backfill, const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(samples_.begin(), samples_.end(), [&](const auto& entry) {
+      const std::string& phase = entry.first.first;
+      return entry.first.second == what && phase.starts_with(backfill + ": ") && !is_without(phase);
+    });
+  }
+
   std::mutex mutex_;
   std::string phase_;
   std::vector<std::string> phases_;
@@ -119,6 +136,7 @@ class Run {
     const double all = std::chrono::duration<double>(Clock::now() - start).count();
     note(fmt::format("{}: scan of {} entities {:.1f} s ({:.0f}/s), with reconcile and verify {:.1f} s", name,
                      report.entities, scan, static_cast<double>(report.entities) / scan, all));
+    samples_.await_both(name);
     samples_.begin(name + ": after");
     std::this_thread::sleep_for(rest_);
     store_.drop_index("index_feed_id");

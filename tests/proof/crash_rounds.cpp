@@ -88,7 +88,7 @@ TEST_CASE("whatever is killed, no write is lost, no row of a ready index missing
     return std::all_of(options.victims.begin(), options.victims.end(),
                        [&](Victim victim) { return totals.victims[victim] > 0; });
   };
-  while ((totals.counted < wanted || !all_kinds()) && totals.rounds < 4 * wanted) {
+  while ((totals.counted < wanted || !all_kinds()) && totals.rounds < 10 * wanted) {
     const CrashRound round = world.run_round();
     totals.add(round);
     fmt::print("round {}: {} killed{}, {} writes acknowledged, {} queries\n", totals.rounds, name_of(round.victim),

@@ -141,7 +141,7 @@ bool repair_beside_hanging_commit(const std::string& failpoint) {
   const SlowDisks servers;
   put_all(servers.cluster, entity(0, "\"n\":1"));
   servers.stall(0);
-  cli::Process put = servers.cluster.start({"put"}, entity(0, "\"n\":3"));
+  cli::Process put = servers.cluster.start({"put", "--timeout", "120"}, entity(0, "\"n\":3"));  // longer than verify's
   wait_until("the commit is seen", [&] { return servers.body() == entity(0, "\"n\":3") + "\n"; });
   const cli::ProcessResult repair =
       servers.cluster.start({"verify", "--repair", "--grace", "0", "--timeout", time_for(failpoint)}, {}, failpoint)

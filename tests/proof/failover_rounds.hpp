@@ -124,7 +124,8 @@ class FailoverWorld {
     for (const std::uint64_t part : {0, 1}) {
       puts.push_back(servers_.start({"put", "--timeout", "60"}, entities(part, number)));
     }
-    wait_until("put prints ids", [&] { return !puts[0].out().empty() && !puts[1].out().empty(); });
+    wait_until(
+        "put prints ids", [&] { return !puts[0].out().empty() && !puts[1].out().empty(); }, 60s);
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 50));
     servers_.demote();
     const bool counts = puts[0].out().size() < ids(0).size() && puts[1].out().size() < ids(1).size();
@@ -161,7 +162,7 @@ void run_rounds(const std::string& name) {
   std::mt19937_64 random(seed);
   FailoverWorld<Servers> world;
   std::uint64_t counted = 0, rounds = 0;
-  while (counted < wanted && rounds < 4 * wanted) {
+  while (counted < wanted && rounds < 10 * wanted) {
     counted += world.run_round(++rounds, random) ? 1 : 0;
   }
   CHECK(counted >= wanted);

@@ -25,6 +25,9 @@ std::uint64_t untouched_entities() {
   return entities == nullptr ? 0 : std::stoull(entities);
 }
 
+// Nobody repeats a finish that gives up, so it has time for a machine that is busy.
+const std::vector<std::string> finish_patiently = {"--finish", "--freeze-limit", "60"};
+
 TEST_CASE("what processes are told while their store moves has an explanation, and they are told of no other failure") {
   const std::uint64_t seed = print_run_seed();
   const std::uint64_t still = untouched_entities();
@@ -41,7 +44,7 @@ TEST_CASE("what processes are told while their store moves has an explanation, a
   std::this_thread::sleep_for(std::chrono::seconds(1));
   follower.signal(SIGTERM);
   check_status(follower.wait(), 143, {"wrote "});
-  const cli::ProcessResult moved = original.cluster.looseleaf(copy_to(other, {"--finish"}));
+  const cli::ProcessResult moved = original.cluster.looseleaf(copy_to(other, finish_patiently));
   check_status(moved, 0, {"looseleaf: the store has moved"});
   CHECK_MESSAGE(moved.err.find("error") == std::string::npos, moved.err);
   CHECK(workers.end().empty());
@@ -93,7 +96,7 @@ TEST_CASE("a write that comes in before a move is lost if the move copies nothin
   for (const char* const left_out : {"", "move.drain=skip,move.compare=skip,"}) {
     SmallMove small;
     cli::Process move = small.original.cluster.stop_at(std::string(left_out) + "move.freeze:before@0",
-                                                       copy_to(small.other, {"--finish"}));
+                                                       copy_to(small.other, finish_patiently));
     small.original.run("second", small.put("2"));
     move.signal(SIGCONT);
     check_status(move.wait(), 0, {"the store has moved"});
@@ -104,7 +107,7 @@ TEST_CASE("a write that comes in before a move is lost if the move copies nothin
 TEST_CASE("a write after a move that left a shard open is lost, and is noticed" * needs_failpoints) {
   SmallMove small;
   cli::Process move =
-      small.original.cluster.start(copy_to(small.other, {"--finish"}), {}, "move.freeze@1=skip,move.mark@1=skip");
+      small.original.cluster.start(copy_to(small.other, finish_patiently), {}, "move.freeze@1=skip,move.mark@1=skip");
   check_status(move.wait(), 0, {"the store has moved"});
   small.original.run("second", small.put("2"));
   CHECK_FALSE(small.unexplained_in_the_end().empty());
@@ -112,7 +115,7 @@ TEST_CASE("a write after a move that left a shard open is lost, and is noticed" 
 
 TEST_CASE("an old value that a shard gives that is not told of the move is noticed" * needs_failpoints) {
   SmallMove small;
-  cli::Process move = small.original.cluster.start(copy_to(small.other, {"--finish"}), {}, "move.mark@1=skip");
+  cli::Process move = small.original.cluster.start(copy_to(small.other, finish_patiently), {}, "move.mark@1=skip");
   check_status(move.wait(), 0, {"the store has moved"});
   small.other.run("second", small.put("2"));
   small.original.run("third", small.get());

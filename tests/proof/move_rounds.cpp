@@ -199,7 +199,7 @@ TEST_CASE("whatever is killed while a store is copied and moves, the history ove
   const int wanted = static_cast<int>(wanted_rounds(5, 100));
   MoveWorld world(seed);
   MoveTotals totals;
-  while ((totals.all_counted() < wanted || !totals.all_kinds()) && totals.rounds < 4 * wanted) {
+  while ((totals.all_counted() < wanted || !totals.all_kinds()) && totals.rounds < 10 * wanted) {
     world.run_round(totals);
   }
   CHECK(totals.all_counted() >= wanted);

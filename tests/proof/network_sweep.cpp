@@ -136,8 +136,8 @@ Sweeper::Outcome Sweeper::strike(const Trial& trial, const Route& route, Truth& 
   route.heal();
   try {
     outcome.wrong = complaint(outcome.result, trial, truth, outcome.took);
-    if (outcome.wrong.empty() && outcome.result.status != 0) {
-      outcome.wrong = complaint_of_repetition(route, trial, truth);
+    if ((outcome.wrong.empty() || outcome.wrong == too_long) && outcome.result.status != 0) {  // it may be made again
+      outcome.wrong += complaint_of_repetition(route, trial, truth);
     }
   } catch (const Error& error) {
     outcome.wrong = std::string("cannot be judged: ") + error.what();

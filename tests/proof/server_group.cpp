@@ -46,7 +46,8 @@ ServerGroup::ServerGroup()
     join(member);
   }
   for (std::uint32_t member = 0; member < members; ++member) {
-    wait_until("all are online", [&] { return online(member) == members; });
+    wait_until(
+        "all are online", [&] { return online(member) == members; }, std::chrono::seconds(90));
   }
   make_account_and_file(servers_, to_primary_, alone);
 }
@@ -56,7 +57,7 @@ void ServerGroup::signal(std::uint32_t member, int number) const {
 }
 
 void ServerGroup::follow_primary(const std::vector<std::uint32_t>& among) {
-  wait_until("a primary is elected", [&] {
+  const auto is_elected = [&] {
     for (const std::uint32_t member : among) {
       if (servers_.server_sql(member,
                               "SELECT @@super_read_only = 0 AND @@server_uuid = (SELECT member_id FROM "
@@ -69,7 +70,8 @@ void ServerGroup::follow_primary(const std::vector<std::uint32_t>& among) {
       }
     }
     return false;
-  });
+  };
+  wait_until("a primary is elected", is_elected, std::chrono::seconds(55));  // the programs are given 60 s
 }
 
 void ServerGroup::demote() const {

@@ -112,7 +112,7 @@ TEST_CASE("nobody takes the place of a run whose statement may still be under wa
   const Lifecycle test;
   test.must({"create-index", test.narrow_file});
   cli::Process sleeper = test.cluster.stop_at("drop.table:before@1", {"drop-index", "by_n", "--yes"});
-  check_status(test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "2"}), 3,
+  check_status(test.cluster.looseleaf({"drop-index", "by_n", "--yes", "--timeout", "20"}), 3,
                {"another process is running this job", fmt::format("pid {}", sleeper.pid())});
   // Its lock on shard 0 is lost, but shard 1 knows better.
   test.cluster.kill_sessions(0);

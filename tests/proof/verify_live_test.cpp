@@ -132,6 +132,15 @@ void change(const TestCluster& cluster, std::uint32_t shard, const std::string& 
   }
 }
 
+// A writer that stands still for longer than the grace, as on a machine that is busy, leaves superfluous rows for so
+// long. True if these were found beside the fault, and nothing else.
+bool has_rows_of_slow_writer(const std::vector<std::string>& found, const std::string& planted) {
+  return found.size() > 1 && std::count(found.begin(), found.end(), planted) == 1 &&
+         std::all_of(found.begin(), found.end(), [&](const std::string& one) {
+           return one == planted || one.starts_with("stale ") || one.starts_with("orphan ");
+         });
+}
+
 TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fault that was planted") {
   const std::uint64_t seed = run_seed();
   CAPTURE(seed);
@@ -156,12 +165,19 @@ TEST_CASE("beside heavy puts, deletes and a cleaner verify finds exactly the fau
     const std::uint64_t written = traffic.writes();
     std::vector<std::string> found;
     VerifyOptions options;
-    options.grace_seconds = full_run() ? 10 : 3;
     options.on_finding = [&](const Finding& finding) {
       found.push_back(fmt::format("{} {} {}", to_string(finding.kind), finding.index, to_string(finding.entity_id)));
     };
     JobControl control;
-    const VerifyReport report = fixture.datastore.verify(options, control);
+    VerifyReport report;
+    for (const std::uint32_t grace : {full_run() ? 10U : 3U, 30U}) {
+      found.clear();
+      options.grace_seconds = grace;
+      report = fixture.datastore.verify(options, control);
+      if (!has_rows_of_slow_writer(found, planted.found)) {
+        break;
+      }
+    }
     CHECK(found == std::vector<std::string>{planted.found});
     CHECK(report.looked_again > 0);
     CHECK(traffic.writes() > written);

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
+#include <ctime>
 #include <looseleaf/query.hpp>
 #include <string>
 #include <vector>
@@ -67,9 +67,9 @@ TEST_CASE("an entity with many elements that are as long as max_length is matche
     if (is_bounded) {
       query.conditions.push_back(Condition::parse("tags>=0"));
     }
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the processor: others may have it meanwhile
     CHECK(QueryPlan(definition, query).matching_rows(entity).size() == count);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+    CHECK(std::clock() - start < 3 * CLOCKS_PER_SEC);
   }
 }
 

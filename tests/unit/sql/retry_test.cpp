@@ -43,7 +43,7 @@ TEST_CASE("after the deadline the last transient error comes out as unavailable"
     ++calls;
     throw deadlock();
   };
-  const Error error = test::error_of([&] { with_retries(base::Deadline(milliseconds(60)), fail); });
+  const Error error = test::error_of([&] { with_retries(base::Deadline(std::chrono::seconds(1)), fail); });
   CHECK(error.code() == ErrorCode::unavailable);
   CHECK(calls > 1);
 }
@@ -55,7 +55,7 @@ TEST_CASE("a wait never goes beyond the deadline") {
   for (int i = 0; i < 40; ++i) {
     backoff.wait(deadline);
   }
-  CHECK(std::chrono::steady_clock::now() - begin < milliseconds(1000));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));  // without the deadline about 16 s
 }
 
 }  // namespace
