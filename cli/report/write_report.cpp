@@ -272,35 +272,39 @@ void WriteReport::report_due_pieces() {
   }
 }
 
+// The last part of a long piece may say more, such as where it ends.
 void WriteReport::report_piece(const PutOff& late) {
   const Piece& piece = late.piece;
   write_reject(piece.text, !piece.more);
-  if (!reporting_long_piece_) {
-    Error::Context context = place(kind_, late.input, piece.reject_position);
-    context.insert(context.end(), late.context.begin(), late.context.end());
-    if (!piece.reject_detail.empty()) {
-      context.emplace_back("detail", piece.reject_detail);
-    }
-    const Error error(ErrorCode::bad_entity, piece.reject, std::move(context), piece.reject_hint);
-    ++counts_[WriteStatus::rejected];
-    status_ = stronger(status_, ExitStatus::negative);
-    if (globals_.json() && !globals_.quiet) {
-      print_status({}, name_of(WriteStatus::rejected), &error);
-    }
-    rejections_.add(error);
+  if (!rejection_) {
+    rejection_.emplace(ErrorCode::bad_entity, piece.reject, place(kind_, late.input, piece.reject_position));
   }
-  reporting_long_piece_ = piece.more;
+  for (const auto& [key, value] : late.context) {
+    rejection_->with(key, value);
+  }
+  if (!piece.reject_detail.empty()) {
+    rejection_->with("detail", piece.reject_detail);
+  }
+  if (!piece.reject_hint.empty()) {
+    rejection_->with_hint(piece.reject_hint);
+  }
+  if (!piece.more) {
+    count_rejected(*std::exchange(rejection_, std::nullopt));
+  }
 }
 
-void WriteReport::reject(const IdLine& line) {
-  const Lock lock(mutex_);
+void WriteReport::count_rejected(const Error& error) {
   ++counts_[WriteStatus::rejected];
   status_ = stronger(status_, ExitStatus::negative);
-  const Error error = not_an_id(line.line, line.text);
   if (globals_.json() && !globals_.quiet) {
     print_status({}, name_of(WriteStatus::rejected), &error);
   }
   rejections_.add(error);
+}
+
+void WriteReport::reject(const IdLine& line) {
+  const Lock lock(mutex_);
+  count_rejected(not_an_id(line.line, line.text));
 }
 
 bool WriteReport::hopeless() const {
