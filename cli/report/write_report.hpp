@@ -83,6 +83,7 @@ class WriteReport {
   // Returns the names of the inputs that were not read at all, except the first in unread_.
   [[nodiscard]] std::string other_inputs() const;
   [[nodiscard]] std::string how_to_go_on() const;
+  [[nodiscard]] std::string where_to_begin() const;
   void print_note_of_counts() const;
 
   const WriteKind kind_;
