@@ -1,6 +1,8 @@
 // Reads CSV one byte at a time.
 #include "cli/files/csv_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cli/files/files.hpp"
@@ -40,6 +42,7 @@ int CsvReader::peek() {
 // Takes the byte that peek() has shown, and appends it to the cell, if there is one.
 void CsvReader::take(std::string* cell) {
   const char byte = buffer_[at_++];
+  last_byte_ = byte;
   text_ += byte;
   if (cell != nullptr) {
     *cell += byte;
@@ -89,6 +92,7 @@ std::optional<CsvRecord> CsvReader::next() {
     take_rest_of_line(record);
     return record;
   }
+  first_line_ = position_.line;
   while (read_cell(record)) {
     if (peek() != ',') {
       record.crlf = take_line_break();
@@ -97,9 +101,7 @@ std::optional<CsvRecord> CsvReader::next() {
     }
     take(nullptr);
     if (record.cells.size() == most_cells || text_.size() > longest_record) {
-      fail(record, position_, "a line is too long", "check whether the input is CSV");
-      inside_quotes_ = false;
-      take_rest_of_line(record);
+      reject_long(record, position_, false);
       return record;
     }
   }
@@ -124,9 +126,7 @@ bool CsvReader::read_quoted(CsvRecord& record, CsvCell& cell) {
       return false;
     }
     if (text_.size() > longest_record) {
-      fail(record, cell.position, "a cell in quotes is too long", "check whether its closing quote is missing");
-      inside_quotes_ = true;
-      take_rest_of_line(record);
+      reject_long(record, cell.position, true, text_.size() - cell.offset > longest_record / 2);
       return false;
     }
     if (byte != '"') {
@@ -160,9 +160,7 @@ bool CsvReader::read_plain(CsvRecord& record, CsvCell& cell) {
       return false;
     }
     if (text_.size() > longest_record) {
-      fail(record, position_, "a line is too long", "check whether the input is CSV");
-      inside_quotes_ = false;
-      take_rest_of_line(record);
+      reject_long(record, position_, false);
       return false;
     }
     take(&cell.text);
@@ -175,22 +173,55 @@ void CsvReader::fail(CsvRecord& record, Position position, const char* what, con
   record.cells.clear();
 }
 
+void CsvReader::reject_long(CsvRecord& record, Position position, bool inside_quotes, bool for_a_cell) {
+  for_a_cell ? fail(record, position, "a cell in quotes is too long", "check whether its closing quote is missing")
+             : fail(record, position, "a line is too long", "check whether the input is CSV");
+  inside_quotes_ = inside_quotes;
+  take_rest_of_line(record);
+}
+
 // Ends a faulty record at the end of its last line. If there is too much of it, the next record continues it.
 void CsvReader::take_rest_of_line(CsvRecord& record) {
   const auto ends = [&] { return inside_quotes_.value_or(false) ? peek() == end_of_input : at_line_break(); };
   while (!ends() && text_.size() <= longest_record) {
     if (inside_quotes_ && peek() == '"') {
-      inside_quotes_ = !*inside_quotes_;
+      take_quote();
+    } else {
+      take(nullptr);
     }
-    take(nullptr);
   }
   inside_line_ = !ends();
   record.fault->more = inside_line_;
   if (!inside_line_) {
-    inside_quotes_.reset();
+    if (inside_quotes_) {
+      end_long_record(record);
+    }
     record.crlf = take_line_break();
   }
   record.text = std::exchange(text_, {});
+}
+
+// As in a record that can be read: a quote opens a cell only behind a comma, and two of them do not close it.
+void CsvReader::take_quote() {
+  const bool opens = last_byte_ == ',';
+  take(nullptr);
+  if (*inside_quotes_ && peek() == '"') {
+    take(nullptr);
+  } else {
+    inside_quotes_ = !*inside_quotes_ && opens;
+  }
+}
+
+void CsvReader::end_long_record(CsvRecord& record) {
+  const std::uint64_t last_line = position_.column == 1 ? position_.line - 1 : position_.line;
+  if (last_line > first_line_) {
+    record.fault->last_line = last_line;
+  }
+  if (*inside_quotes_) {
+    record.fault->hint =
+        fmt::format("close the quote; nothing of this input from line {} on is stored without that", first_line_);
+  }
+  inside_quotes_.reset();
 }
 
 // Ends a faulty record at the end of its first line, because those behind it are probably not part of it.

@@ -28,8 +28,9 @@ struct CsvRecord {
   struct Fault {
     std::string what, hint;
     Position position;
-    std::optional<Position> closed = {};  // where a quote was closed that was opened on an earlier line
-    bool more = false;                    // the text is long, and continues in the next record
+    std::optional<Position> closed = {};          // where a quote was closed that was opened on an earlier line
+    bool more = false;                            // the text is long, and continues in the next record
+    std::optional<std::uint64_t> last_line = {};  // of a long text of several lines, at its end, as the hint is then
   };
   std::optional<Fault> fault;
 };
@@ -59,7 +60,11 @@ class CsvReader {
   bool read_plain(CsvRecord& record, CsvCell& cell);
 
   static void fail(CsvRecord& record, Position position, const char* what, const char* hint);
+  // The fault is that of a cell, or of the record.
+  void reject_long(CsvRecord& record, Position position, bool inside_quotes, bool for_a_cell = false);
   void take_rest_of_line(CsvRecord& record);
+  void take_quote();
+  void end_long_record(CsvRecord& record);
   void put_back_later_lines(CsvRecord& record);
 
   EntityReader::Source source_;
@@ -68,8 +73,10 @@ class CsvReader {
   bool ended_ = false;
   bool begun_ = false;
   bool inside_line_ = false;  // of a faulty record that continues
-  // In such a record: whether the next byte is inside quotes; absent if quotes do not count.
+  // In a record that is too long: whether the next byte is inside quotes; absent if quotes do not count.
   std::optional<bool> inside_quotes_;
+  char last_byte_ = 0;
+  std::uint64_t first_line_ = 0;  // of the current record
   Position position_;
   std::string text_;  // of the current record
 };

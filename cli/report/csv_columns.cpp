@@ -259,6 +259,9 @@ std::string CsvColumns::to_json(const CsvRecord& record) const {
     if (const auto& closed = record.fault->closed) {
       context.emplace_back("closed_line", std::to_string(closed->line));
     }
+    if (const auto& last = record.fault->last_line) {
+      context.emplace_back("last_line", std::to_string(*last));
+    }
     throw Reject{record.fault->what, record.fault->position, std::move(context), record.fault->hint};
   }
   if (record.cells.size() != columns_.size()) {

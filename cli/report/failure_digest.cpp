@@ -28,8 +28,8 @@ bool is_same_everywhere(ErrorCode code) {
 // True if failures that differ only in the values of this key are of one kind. Where a damaged body is stored does not
 // matter, but a server that fails is named.
 bool differs_within_kind(const Error& error, const std::string& key) {
-  static constexpr std::array<std::string_view, 9> of_entity{"file", "line",         "column", "detail", "id",
-                                                             "key",  "stored bytes", "values", "holder"};
+  static constexpr std::array<std::string_view, 11> of_entity{
+      "file", "line", "column", "closed_line", "last_line", "detail", "id", "key", "stored bytes", "values", "holder"};
   static constexpr std::array<std::string_view, 4> of_shard{"shard", "server", "database", "since"};
   return is_one_of(of_entity, key) || (is_same_everywhere(error.code()) && is_one_of(of_shard, key));
 }

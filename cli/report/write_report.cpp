@@ -53,6 +53,10 @@ Error::Context place(WriteKind kind, const std::string& input, Position position
   return context;
 }
 
+std::string name_of_input(const std::string& input) {
+  return input.empty() ? "standard input" : input;
+}
+
 // Whether the input has entities; otherwise it has ids.
 bool takes_entities(WriteKind kind) {
   return kind != WriteKind::remove && kind != WriteKind::update;
@@ -272,35 +276,39 @@ void WriteReport::report_due_pieces() {
   }
 }
 
+// The last part of a long piece may say more, such as where it ends.
 void WriteReport::report_piece(const PutOff& late) {
   const Piece& piece = late.piece;
   write_reject(piece.text, !piece.more);
-  if (!reporting_long_piece_) {
-    Error::Context context = place(kind_, late.input, piece.reject_position);
-    context.insert(context.end(), late.context.begin(), late.context.end());
-    if (!piece.reject_detail.empty()) {
-      context.emplace_back("detail", piece.reject_detail);
-    }
-    const Error error(ErrorCode::bad_entity, piece.reject, std::move(context), piece.reject_hint);
-    ++counts_[WriteStatus::rejected];
-    status_ = stronger(status_, ExitStatus::negative);
-    if (globals_.json() && !globals_.quiet) {
-      print_status({}, name_of(WriteStatus::rejected), &error);
-    }
-    rejections_.add(error);
+  if (!rejection_) {
+    rejection_.emplace(ErrorCode::bad_entity, piece.reject, place(kind_, late.input, piece.reject_position));
   }
-  reporting_long_piece_ = piece.more;
+  for (const auto& [key, value] : late.context) {
+    rejection_->with(key, value);
+  }
+  if (!piece.reject_detail.empty()) {
+    rejection_->with("detail", piece.reject_detail);
+  }
+  if (!piece.reject_hint.empty()) {
+    rejection_->with_hint(piece.reject_hint);
+  }
+  if (!piece.more) {
+    count_rejected(*std::exchange(rejection_, std::nullopt));
+  }
 }
 
-void WriteReport::reject(const IdLine& line) {
-  const Lock lock(mutex_);
+void WriteReport::count_rejected(const Error& error) {
   ++counts_[WriteStatus::rejected];
   status_ = stronger(status_, ExitStatus::negative);
-  const Error error = not_an_id(line.line, line.text);
   if (globals_.json() && !globals_.quiet) {
     print_status({}, name_of(WriteStatus::rejected), &error);
   }
   rejections_.add(error);
+}
+
+void WriteReport::reject(const IdLine& line) {
+  const Lock lock(mutex_);
+  count_rejected(not_an_id(line.line, line.text));
 }
 
 bool WriteReport::hopeless() const {
@@ -408,7 +416,7 @@ void WriteReport::report_hopeless() const {
 std::string WriteReport::other_inputs() const {
   std::string others;
   for (auto other = unread_.begin() + 1; other != unread_.end(); ++other) {
-    others.append(others.empty() ? "" : ", ").append(other->first.empty() ? "standard input" : other->first);
+    others.append(others.empty() ? "" : ", ").append(name_of_input(other->first));
   }
   return others;
 }
@@ -436,6 +444,21 @@ std::string WriteReport::how_to_go_on() const {
   return fmt::format("put the rejects file, and then {}, with the same options and {}", rest, then);
 }
 
+// Says after a signal what is left of the inputs.
+std::string WriteReport::where_to_begin() const {
+  const auto& [input, from] = unread_.front();
+  const std::string others = other_inputs();
+  if (!from) {
+    return others.empty() ? "" : ", and nothing of " + others;
+  }
+  const std::string begin =
+      *from == Position{} ? fmt::format(": begin with {}", name_of_input(input))
+                          : fmt::format(": begin at line {}{}{}{}", from->line,
+                                        from->column == 1 ? "" : fmt::format(", column {},", from->column),
+                                        input.empty() ? "" : " of " + input, has_header_ ? ", behind its header" : "");
+  return begin + (others.empty() ? "" : ", and then " + others);
+}
+
 void WriteReport::print_note_of_counts() const {
   const auto buffered = counts_.find(WriteStatus::buffered);
   const bool any_buffered = buffered != counts_.end() && buffered->second > 0;
@@ -458,14 +481,7 @@ void WriteReport::print_note_of_counts() const {
   } else if (kind_ == WriteKind::update && stop_requested()) {
     text += "; stopped";
   } else if (!unread_.empty()) {
-    text += "; the rest of the input was not read";
-    if (const auto& [input, from] = unread_.front(); stop_requested() && from) {
-      text += fmt::format(": begin at line {}{}{}{}", from->line,
-                          from->column == 1 ? "" : fmt::format(", column {},", from->column),
-                          input.empty() ? "" : " of " + input, has_header_ ? ", behind its header" : "");
-      const std::string others = other_inputs();
-      text += others.empty() ? "" : ", and then " + others;
-    }
+    text += "; the rest of the input was not read" + (stop_requested() ? where_to_begin() : "");
   }
   print_note(text);
 }

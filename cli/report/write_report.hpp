@@ -75,6 +75,7 @@ class WriteReport {
   void put_off(Piece piece, std::uint64_t results_before, Error::Context context = {});
   void report_due_pieces();
   void report_piece(const PutOff& late);
+  void count_rejected(const Error& error);
   void check_output();
   void write_reject(std::string_view text, bool complete);
   void check_rejects();
@@ -82,6 +83,7 @@ class WriteReport {
   // Returns the names of the inputs that were not read at all, except the first in unread_.
   [[nodiscard]] std::string other_inputs() const;
   [[nodiscard]] std::string how_to_go_on() const;
+  [[nodiscard]] std::string where_to_begin() const;
   void print_note_of_counts() const;
 
   const WriteKind kind_;
@@ -90,7 +92,8 @@ class WriteReport {
   std::deque<PutOff> put_off_;
   std::size_t put_off_bytes_ = 0;
   std::uint64_t taken_ = 0;
-  bool reading_long_piece_ = false, reporting_long_piece_ = false;
+  bool reading_long_piece_ = false;
+  std::optional<Error> rejection_;  // of the piece that is being reported, until its last part
   std::vector<std::pair<std::uint64_t, std::string>> inputs_;            // by first sequence; "" for standard input
   std::vector<std::pair<std::string, std::optional<Position>>> unread_;  // inputs, and from where on they were not read
   std::unique_ptr<RejectsFile> rejects_;

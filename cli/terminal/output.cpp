@@ -38,8 +38,8 @@ int write_all(int fd, std::string_view data) {
 }
 
 bool LineWriter::reader_is_gone() const {
-  pollfd pipe{fd_, 0, 0};
-  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0;
+  pollfd output{fd_, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;  // of a pipe, and of a socket
 }
 
 LineWriter::LineWriter(int fd) : fd_(fd), terminal_(::isatty(fd) == 1) {}

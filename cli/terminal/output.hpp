@@ -27,7 +27,7 @@ class LineWriter {
   // Empties the screen of a terminal that understands escape sequences.
   void clear_screen();
   bool flush();
-  // Returns true if the descriptor is a pipe that nobody reads any more. A write would say so, too.
+  // Returns true if the descriptor is a pipe or a socket that nobody reads any more. A write would say so, too.
   [[nodiscard]] bool reader_is_gone() const;
 
   // Returns the errno of the write that failed, and only once, so that it is reported once; or 0. EPIPE means that the

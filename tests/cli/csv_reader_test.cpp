@@ -35,6 +35,7 @@ std::string read_all(std::string_view csv, std::size_t at_once) {
     if (record->fault) {
       all += " <" + record->text + "> " + record->fault->what + " " + place(record->fault->position);
       all += record->fault->closed ? " closed " + place(*record->fault->closed) : "";
+      all += record->fault->last_line ? " until " + std::to_string(*record->fault->last_line) : "";
     }
     all += record->crlf ? "\\r" : "";
     all += "|";
@@ -72,7 +73,20 @@ TEST_CASE("CSV is divided into records and cells with their positions, in whatev
 
 TEST_CASE("a record of very many cells is too long, and the next one is read, not a line inside of its quotes") {
   const std::string cells = std::string(200'000, ',') + "\"a\nb,c\nd\"";
-  CHECK(read_all(cells + "\na,b", 1000) == "1:1 <" + cells + "> a line is too long 1:100001|4:1 4:1[a] 4:3[b]|");
+  CHECK(read_all(cells + "\na,b", 1000) ==
+        "1:1 <" + cells + "> a line is too long 1:100001 until 3|4:1 4:1[a] 4:3[b]|");
+}
+
+// As in a line that is not too long.
+TEST_CASE("a quote inside a cell of a line that is too long does not make the next lines a part of it") {
+  for (const std::string rest : {"x\"", "\"\"x\"", "\"a\"\"\"x\"", "5\" pipe,\"a\nb\""}) {
+    CAPTURE(rest);
+    const std::string line = std::string(200'000, ',') + rest;
+    const bool two = rest.find('\n') != std::string::npos;
+    CHECK(read_all(line + "\na\n\"b\"", 1000) ==
+          "1:1 <" + line + "> a line is too long 1:100001" +
+              (two ? " until 2|3:1 3:1[a]|4:1 4:1'b'|" : "|2:1 2:1[a]|3:1 3:1'b'|"));
+  }
 }
 
 // Its inner lines must not become records.
@@ -84,13 +98,22 @@ TEST_CASE("a cell in quotes that is too long is skipped up to the line in which 
   const std::string csv = "1,\"" + cell + "\",\"\n\",x\nc,d\n";
   const std::string all = read_all(csv, 1U << 16U);
   CHECK(all.find("> a cell in quotes is too long 1:3|") != std::string::npos);
-  CHECK(all.ends_with("[c] " + std::to_string(std::count(csv.begin(), csv.end(), '\n')) + ":3[d]|"));
+  const auto lines = std::count(csv.begin(), csv.end(), '\n');
+  CHECK(all.find(" until " + std::to_string(lines - 1) + "|") != std::string::npos);
+  CHECK(all.ends_with("[c] " + std::to_string(lines) + ":3[d]|"));
   CHECK(std::count(all.begin(), all.end(), '[') == 2);
+}
+
+TEST_CASE("a line is too long if its cells are so together, and none of them is") {
+  const std::string cell = "\"" + std::string(15U << 20U, 'x') + "\"";
+  const std::string all = read_all(cell + "," + cell + "," + cell + "\nc,d\n", 1U << 16U);
+  CHECK(all.find("> a line is too long 1:31457287|") != std::string::npos);
+  CHECK(all.ends_with("|2:1 2:1[c] 2:3[d]|"));
 }
 
 TEST_CASE("a line that is longer than any entity comes in parts, and the next line is read") {
   const std::string part(41 << 20, 'x');
-  std::string csv = "a," + part + part + ",b\nc,d\n";
+  std::string csv = "a," + part + "\"" + part + ",b\nc,d\n";
   std::size_t at = 0;
   CsvReader reader([&](char* buffer, std::size_t size) {
     const std::size_t taken = csv.copy(buffer, size, at);

@@ -128,6 +128,27 @@ TEST_CASE(
   CHECK(read_text(rejects) == crlf);  // byte for byte
 }
 
+// Reading goes on at the next line only as long as the lines are kept, which is 40 MiB.
+TEST_CASE("put says which lines are rejected because of a quote that is never closed") {
+  const TestCluster cluster = initialised();
+  std::string csv = "a,b\n1,2\n3,\"4\n";
+  const std::string line = std::string(1'000'000, 'x') + ",y\n";
+  constexpr int lines = 50;
+  for (int i = 0; i < lines; ++i) {
+    csv += line;
+  }
+  const std::string rejects = cluster.directory().path() + "/r.csv";
+  const cli::ProcessResult put = cluster.looseleaf({"put", "--csv", "--rejects", rejects, "--output", "json"}, csv);
+  check_status(
+      put, 1,
+      {R"("what":"a cell in quotes is too long","context":{"line":3,"column":3,"last_line":53},"hint":"close the )"
+       R"(quote; nothing of this input from line 3 on is stored without that"})",
+       "stored 1 entity, rejected 1"});
+  CHECK(contains(put.out, R"("error":"a cell in quotes is too long","line":3,"column":3,"last_line":53})"));
+  const bool all_is_kept = read_text(rejects) == "id,a,b\n," + csv.substr(csv.find('3')) + "\n";
+  CHECK(all_is_kept);
+}
+
 TEST_CASE("what the store refuses of CSV is reported with its line, and is in the rejects as it was") {
   const TestCluster cluster = initialised();
   create_index(cluster, R"({"table": "i", "properties": [{"name": "u", "type": "string"}], "immutable": true})");

@@ -465,6 +465,35 @@ TEST_CASE("put that is interrupted names the place in the file in hand, and the 
                                          first, second, third)));
 }
 
+TEST_CASE("put that is interrupted between two files says to begin with the next one" * needs_failpoints) {
+  const TestCluster cluster = initialised_alone();
+  put_all(cluster, entity_lines(1000));
+  std::string csv = "id,n";  // as many entities as are merged at once
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    csv += "\n" + id_of(number) + ",1";
+  }
+  const std::string first = cluster.directory().write("first.csv", csv);
+  const std::string second = cluster.directory().write("second.csv", csv);
+  const std::string third = cluster.directory().write("third.csv", csv);
+  TracedProcess put(cluster, {"put", "--csv", "--merge", "--types", "n=int", first, second, third},
+                    "put.commit:before@0=sleep:1000");
+  put.wait_for("put.commit:before@0");
+  const cli::ProcessResult result = end_by(SIGINT, *put);
+  CHECK(contains(result.err,
+                 fmt::format("; the rest of the input was not read: begin with {}, and then {}\n", second, third)));
+}
+
+TEST_CASE("put that is interrupted while it waits for its input names the files that it has not read") {
+  const TestCluster cluster = initialised_alone();
+  const std::string second = cluster.directory().write("second.json", entity(2));
+  cli::Process put =
+      start({"bash", "-c", R"(exec "$0" --cluster "$1" put - "$2" < <(echo "$3"; exec sleep 20 2>/dev/null))",
+             looseleaf_program(), cluster.file(), second, entity(1)});
+  wait_for_output(put, 33);
+  const cli::ProcessResult result = end_by(SIGINT, put);
+  CHECK(contains(result.err, "; the rest of the input was not read, and nothing of " + second + "\n"));
+}
+
 TEST_CASE("put that is interrupted after it has read all does not say that the rest was not read" * needs_failpoints) {
   const TestCluster cluster = initialised_alone();
   TracedProcess put(cluster, {"put"}, "put.commit:before@0=sleep:6000", entity(0) + "\n");

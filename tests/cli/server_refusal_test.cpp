@@ -79,9 +79,36 @@ TEST_CASE("a process takes a new password from the option file once the server r
   for (const std::string password : {"right", "new", "newer"}) {
     setup.set_password(password);
     static_cast<void>(setup.secret("app.cnf", "[client]\npassword=" + password + "\n"));
-    setup.end_sessions();
-    CHECK(datastore.get({*Uuid::parse(id_of(1))}).front());
+    const auto refused = setup.cluster.status(0, "Aborted_connects");
+    for (int connection = 0; connection < 3; ++connection) {
+      setup.end_sessions();
+      CHECK(datastore.get({*Uuid::parse(id_of(1))}).front());
+    }
+    CHECK(setup.cluster.status(0, "Aborted_connects") - refused <= 1);
   }
+}
+
+// So it does not matter whether the file or the server is changed first.
+TEST_CASE("a process uses the old password until the server refuses it, and then says why it knows no other") {
+  const WithPassword setup;
+  put_all(setup.cluster, entity(1));
+  const std::string file = setup.secret("app.cnf", "[client]\npassword=right\n");
+  const Datastore datastore = Datastore::open(Cluster::load(setup.cluster_file(file)));
+  const std::vector<Uuid> ids = {*Uuid::parse(id_of(1))};
+  CHECK(datastore.get(ids).front());
+  static_cast<void>(setup.secret("app.cnf", "[client]\npassword=new\n"));
+  setup.end_sessions();
+  CHECK(datastore.get(ids).front());
+
+  setup.set_password("new");
+  ::chmod(file.c_str(), 0644);
+  setup.end_sessions();
+  const auto refused = setup.cluster.status(0, "Aborted_connects");
+  const Error error = error_of([&] { return datastore.get(ids); });
+  CHECK(std::string(error.what()) == "the server denied access");
+  CHECK(context_of(error, "not read again") == "a file with a password is accessible to other users, file " + file);
+  CHECK(error.hint() == "run chmod o-rw on the file");
+  CHECK(setup.cluster.status(0, "Aborted_connects") - refused == 1);
 }
 
 TEST_CASE("a wrong or missing password is refused at once, with advice and without the password") {

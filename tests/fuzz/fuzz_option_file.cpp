@@ -93,7 +93,7 @@ std::string written(const config::OptionFileValues& values) {
 
 std::optional<config::OptionFileValues> read(const std::string& file) {
   try {
-    return config::read_option_files(file, "shard2");
+    return config::read_option_files(file, {"shard2"}).at("shard2");
   } catch (const Error& error) {
     require(error.code() == ErrorCode::bad_cluster, "an option file is refused as bad configuration");
     require(test::context_of(error, "file").starts_with('/'), "a complaint names the file");

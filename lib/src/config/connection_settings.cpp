@@ -12,6 +12,8 @@
 #include <fstream>
 #include <initializer_list>
 #include <looseleaf/error.hpp>
+#include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -99,16 +101,21 @@ TlsSettings resolve_tls(const TlsSettings& shard, const TlsSettings& cluster, co
   return tls;
 }
 
-OptionFileValues read_files(const Cluster& cluster, const ShardConfig& shard, const std::string& defaults_file) {
-  if (!defaults_file.empty()) {
-    return read_option_files(defaults_file, shard.option_group);
+OptionFilesByGroup read_files(const Cluster& cluster, const std::string& defaults_file) {
+  std::set<std::string> groups;
+  for (const ShardConfig& shard : cluster.shards) {
+    groups.insert(shard.option_group);
   }
-  OptionFileValues files =
-      read_option_files(cluster.defaults_file, shard.option_group, "defaults_file in the cluster file");
-  if (!shard.option_group.empty() && !files.has_extra_group) {
-    throw Error(ErrorCode::bad_cluster, "no option file has the group of this shard",
-                {{"server", to_string(shard.address)}, {"option_group", shard.option_group}},
-                "correct \"option_group\" in the cluster file, or add the group to the option file");
+  if (!defaults_file.empty()) {
+    return read_option_files(defaults_file, groups);
+  }
+  OptionFilesByGroup files = read_option_files(cluster.defaults_file, groups, "defaults_file in the cluster file");
+  for (const ShardConfig& shard : cluster.shards) {
+    if (!shard.option_group.empty() && !files.at(shard.option_group).has_extra_group) {
+      throw Error(ErrorCode::bad_cluster, "no option file has the group of this shard",
+                  {{"server", to_string(shard.address)}, {"option_group", shard.option_group}},
+                  "correct \"option_group\" in the cluster file, or add the group to the option file");
+    }
   }
   return files;
 }
@@ -118,14 +125,13 @@ OptionFileValues read_files(const Cluster& cluster, const ShardConfig& shard, co
 ConnectionSettings::ConnectionSettings(const Cluster& cluster, Overrides overrides)
     : cluster_(&cluster), overrides_(std::move(overrides)), password_file_(name_of_password_file()) {
   const auto password = password_file_.empty() ? std::nullopt : std::optional(read_password_file(password_file_));
+  files_ = read_files(cluster, overrides_.defaults_file);
+  for (auto& [group, files] : files_) {
+    files.password = password.value_or(files.password);
+    files.password_given = files.password_given || password;
+  }
   for (const ShardConfig& shard : cluster.shards) {
-    const auto [known, is_new] = files_.try_emplace(shard.option_group);
-    OptionFileValues& files = known->second;
-    if (is_new) {
-      files = read_files(cluster, shard, overrides_.defaults_file);
-      files.password = password.value_or(files.password);
-      files.password_given = files.password_given || password;
-    }
+    OptionFileValues& files = files_.at(shard.option_group);
     if (first_not_empty({shard.user, cluster.user, files.user}).empty()) {
       files.user = operating_system_user();
     }
@@ -153,26 +159,23 @@ sql::ConnectOptions ConnectionSettings::of(const ShardConfig& shard) const {
   return options;
 }
 
-std::optional<ConnectionSettings> ConnectionSettings::read_again() const {
+ConnectionSettings ConnectionSettings::read_again() const {
   const std::string& defaults_file =
       overrides_.defaults_file.empty() ? cluster_->defaults_file : overrides_.defaults_file;
   for (const std::string& file : {expand_home(defaults_file), password_file_}) {
     std::error_code ignored;
-    if (!file.empty() && !std::filesystem::is_regular_file(file, ignored)) {
-      return std::nullopt;
+    if (!file.empty() && std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored)) {
+      throw Error(ErrorCode::bad_cluster, "only a regular file can be read again", {{"file", file}});
     }
   }
-  try {
-    ConnectionSettings now(*cluster_, overrides_);
-    for (const auto& [group, files] : files_) {
-      if (files.password_given && !now.files_.at(group).password_given) {  // files that may be absent are skipped
-        return std::nullopt;
-      }
+  ConnectionSettings now(*cluster_, overrides_);
+  for (const auto& [group, files] : files_) {
+    if (files.password_given && !now.files_.at(group).password_given) {  // files that may be absent are skipped
+      throw Error(ErrorCode::bad_cluster, "no option file that can be read has a password any more", {},
+                  "check the password in the option files, and their permissions");
     }
-    return now;
-  } catch (const Error&) {
-    return std::nullopt;
   }
+  return now;
 }
 
 }  // namespace looseleaf::config

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <looseleaf/cluster.hpp>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -31,16 +30,15 @@ class ConnectionSettings {
   // Returns the file that the password was read from, if that is the one that $LOOSELEAF_PASSWORD_FILE names.
   [[nodiscard]] const std::string& password_file() const { return password_file_; }
 
-  // Returns what the files say now. Absent if they cannot be read any more, or one that was named is not a regular
-  // file: it may be a pipe, and the process may have given up the right to read its files. What was read before counts
-  // then.
-  [[nodiscard]] std::optional<ConnectionSettings> read_again() const;
+  // Returns what the files say now. Throws Error if they cannot be read any more: the process may have given up the
+  // right to read them, or one that was named is not a regular file, but perhaps a pipe.
+  [[nodiscard]] ConnectionSettings read_again() const;
 
  private:
   const Cluster* cluster_;
   Overrides overrides_;
   std::string password_file_;
-  std::map<std::string, OptionFileValues> files_;  // by option group
+  OptionFilesByGroup files_;
 };
 
 }  // namespace looseleaf::config

@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <looseleaf/error.hpp>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -164,11 +166,9 @@ bool set_tls_value(OptionFileValues& values, const std::string& key, const std::
 class Reader {
  public:
   // `named_by` says in hints where the first file was named.
-  Reader(const std::string& extra_group, std::string named_by)
-      : named_by_(std::move(named_by)), groups_{"client", "looseleaf"} {
-    if (!extra_group.empty()) {
-      groups_.push_back(extra_group);
-    }
+  Reader(const std::set<std::string>& extra_groups, std::string named_by)
+      : named_by_(std::move(named_by)), groups_(extra_groups) {
+    groups_.insert(common_groups.begin(), common_groups.end());
   }
 
   // A file may be absent or unreadable unless it is `required`.
@@ -200,14 +200,15 @@ class Reader {
     }
   }
 
-  [[nodiscard]] OptionFileValues merged() const {
+  [[nodiscard]] OptionFileValues merged(const std::string& extra_group) const {
     OptionFileValues all;
-    all.has_extra_group = has_extra_group_;
-    for (const auto& group : groups_) {
-      if (const auto found = values_.find(group); found != values_.end()) {
-        merge(all, found->second);
-      }
+    for (const char* const group : common_groups) {
+      merge(all, group);
     }
+    if (!extra_group.empty()) {
+      merge(all, extra_group);
+    }
+    all.has_extra_group = values_.contains(extra_group);
     return all;
   }
 
@@ -247,10 +248,12 @@ class Reader {
         fail("a group name has no closing bracket", place, "write the group as [name] on a line of its own");
       }
       group = trim(line.substr(1, end - 1));
-      has_extra_group_ = has_extra_group_ || group == groups_.back();
+      if (groups_.contains(group)) {
+        values_.try_emplace(group);
+      }
     } else if (group.empty()) {
       fail("an option comes before the first group", place, "put it under [client] or [looseleaf]");
-    } else if (std::find(groups_.begin(), groups_.end(), group) != groups_.end()) {
+    } else if (groups_.contains(group)) {
       read_option(line, group, place);
     }
   }
@@ -318,7 +321,12 @@ class Reader {
     }
   }
 
-  static void merge(OptionFileValues& all, const OptionFileValues& more) {
+  void merge(OptionFileValues& all, const std::string& group) const {
+    const auto found = values_.find(group);
+    if (found == values_.end()) {
+      return;
+    }
+    const OptionFileValues& more = found->second;
     if (!more.user.empty()) {
       all.user = more.user;
     }
@@ -342,11 +350,12 @@ class Reader {
   static constexpr std::size_t largest_file = 1U << 20U;
   static constexpr int most_files = 1000;  // a limit, because files that include one another could be read endlessly
 
+  static constexpr std::array common_groups = {"client", "looseleaf"};
+
   std::string named_by_;
-  std::vector<std::string> groups_;
-  bool has_extra_group_ = false;
+  std::set<std::string> groups_;
   int files_ = 0;
-  std::map<std::string, OptionFileValues> values_;
+  std::map<std::string, OptionFileValues> values_;  // of those groups that the files have
 };
 
 std::string home_directory() {
@@ -368,17 +377,21 @@ void reject_if_others_may_read(const std::string& file, const char* what) {
   }
 }
 
-OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
-                                   const std::string& named_by) {
-  Reader reader(extra_group, named_by);
+OptionFilesByGroup read_option_files(const std::string& defaults_file, const std::set<std::string>& extra_groups,
+                                     const std::string& named_by) {
+  Reader reader(extra_groups, named_by);
   if (!defaults_file.empty()) {
     reader.read(expand_home(defaults_file), true);
-    return reader.merged();
+  } else {
+    for (const char* const file : {"/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf"}) {
+      reader.read(expand_home(file), false);
+    }
   }
-  for (const char* const file : {"/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf"}) {
-    reader.read(expand_home(file), false);
+  OptionFilesByGroup by_group;
+  for (const std::string& group : extra_groups) {
+    by_group.emplace(group, reader.merged(group));
   }
-  return reader.merged();
+  return by_group;
 }
 
 }  // namespace looseleaf::config

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <looseleaf/cluster.hpp>
+#include <map>
+#include <set>
 #include <string>
 
 namespace looseleaf::config {
@@ -18,12 +20,16 @@ struct OptionFileValues {
   bool verify_by_default = true;  // otherwise a mode that nobody has set does not verify the server
 };
 
-// Reads `defaults_file`; if it is empty, reads those of /etc/my.cnf, /etc/mysql/my.cnf and ~/.my.cnf that exist and are
-// readable. Follows !include and !includedir. Throws Error(bad_cluster) with file and line if `defaults_file` cannot be
-// read, a line is malformed, or other users may read a file with a password. `named_by` says in the hint where the file
-// was named.
-[[nodiscard]] OptionFileValues read_option_files(const std::string& defaults_file, const std::string& extra_group,
-                                                 const std::string& named_by = "--defaults-file");
+// What each of the extra groups gives. A shard that names none has the group "".
+using OptionFilesByGroup = std::map<std::string, OptionFileValues>;
+
+// Reads every file once for all groups. Reads `defaults_file`; if it is empty, reads those of /etc/my.cnf,
+// /etc/mysql/my.cnf and ~/.my.cnf that exist and are readable. Follows !include and !includedir. Throws
+// Error(bad_cluster) with file and line if `defaults_file` cannot be read, a line is malformed, or other users may read
+// a file with a password. `named_by` says in the hint where the file was named.
+[[nodiscard]] OptionFilesByGroup read_option_files(const std::string& defaults_file,
+                                                   const std::set<std::string>& extra_groups,
+                                                   const std::string& named_by = "--defaults-file");
 
 // Returns the path with the home directory in place of a leading ~.
 [[nodiscard]] std::string expand_home(const std::string& path);

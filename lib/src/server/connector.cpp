@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace looseleaf::server {
@@ -11,6 +12,23 @@ namespace {
 
 constexpr int er_access_denied = 1045;
 constexpr int er_access_denied_without_password = 1698;  // MariaDB, to accounts that may log in by the socket, too
+
+bool is_access_denied(const sql::ServerError& error) {
+  return error.number() == er_access_denied || error.number() == er_access_denied_without_password;
+}
+
+// Returns references to what files can change.
+auto login_of(auto& options) {
+  return std::tie(options.user, options.password, options.password_given, options.tls);
+}
+
+std::string in_one_line(const Error& error) {
+  std::string line = error.what();
+  for (const auto& [key, value] : error.context()) {
+    line += fmt::format(", {} {}", key, value);
+  }
+  return line;
+}
 
 // A lock wait ends after 2 s, so a server that takes longer than this hangs.
 constexpr auto longest_index_write = std::chrono::milliseconds(3500);
@@ -85,23 +103,26 @@ std::vector<std::vector<std::uint32_t>> Connector::by_server(std::span<const std
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                  const Limits& limits, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);
-  sql::ConnectOptions connect = connect_options(config);
+  sql::ConnectOptions connect = settings()->of(config);
   connect.connect_timeout = std::min({connect_timeout(), longest_statement(Purpose::general), limits.connect});
   connect.read_timeout = std::min(longest_statement(purpose), limits.statement);
   connect.first_query = first_query;
   if (!use_database) {
     connect.database.clear();
   }
-  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), shard);
+  std::unique_ptr<sql::Connection> connection = log_in(std::move(connect), config, shard);
   for (const std::string& text : connection->facts().warnings) {
     warnings_.give({text, {{"server", to_string(config.address)}}, {}});
   }
   return connection;
 }
 
-// An account that needs a password is not tried without it again: servers lock accounts after failed logins.
-std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, std::uint32_t shard) {
-  const auto use_password = [&] {
+// Servers lock accounts after failed logins. So there are at most two attempts, and an account that needs a password is
+// not tried without it again.
+std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, const ShardConfig& config,
+                                                   std::uint32_t shard) {
+  const sql::ConnectOptions configured = connect;
+  const auto use_typed_password = [&] {
     const auto password = connect.password_given ? std::nullopt : ask_password(shard);
     connect.password = password.value_or(connect.password);
     connect.password_given = connect.password_given || password;
@@ -109,41 +130,63 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
   };
   const Passwords::Account account(to_string(connect.address), connect.user);
   if (passwords_->is_needed(account)) {
-    static_cast<void>(use_password());
+    static_cast<void>(use_typed_password());
   }
+  try {
+    return try_login(connect);
+  } catch (sql::ServerError& refused) {
+    if (!refused.refuses_login()) {
+      throw;
+    }
+    if (const auto now = read_again(config, refused); now && login_of(*now) != login_of(configured)) {
+      login_of(connect) = login_of(*now);
+    } else if (is_access_denied(refused) && use_typed_password()) {
+      passwords_->note_needed(account);
+    } else {
+      throw;
+    }
+  }
+  return try_login(connect);
+}
+
+std::unique_ptr<sql::Connection> Connector::try_login(const sql::ConnectOptions& connect) {
   try {
     return std::make_unique<sql::Connection>(connect);
   } catch (sql::ServerError& error) {
-    const bool denied = error.number() == er_access_denied || error.number() == er_access_denied_without_password;
-    if (!denied) {
-      throw;
+    if (const std::string file = settings()->password_file(); is_access_denied(error) && !file.empty()) {
+      error.with("password file", file)
+          .with_hint("check the user in the cluster file and the option files, and the password in the password file");
     }
-    if (!use_password()) {
-      name_password_file(error);
-      throw;
-    }
+    throw;
   }
-  passwords_->note_needed(account);
-  return std::make_unique<sql::Connection>(connect);
 }
 
-void Connector::name_password_file(Error& denied) {
-  const std::string file = settings()->password_file();
-  if (!file.empty()) {
-    denied.with("password file", file)
-        .with_hint("check the user in the cluster file and the option files, and the password in the password file");
+// No lock is held while files are read, which may take long.
+std::optional<sql::ConnectOptions> Connector::read_again(const ShardConfig& config, sql::ServerError& refused) {
+  try {
+    const auto now = std::make_shared<const config::ConnectionSettings>(settings()->read_again());
+    sql::ConnectOptions connect = now->of(config);
+    const std::lock_guard lock(settings_mutex_);
+    settings_ = now;
+    return connect;
+  } catch (const Error& error) {
+    if (is_access_denied(refused)) {
+      refused.with("not read again", in_one_line(error));
+      refused.with_hint(error.hint().empty() ? refused.hint() : error.hint());
+    }
+    return std::nullopt;
   }
 }
 
 std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {
   ShardConfig config = cluster_.shards.at(shard);
   config.address = config.replicas.at(n);
-  sql::ConnectOptions connect = connect_options(config);
+  sql::ConnectOptions connect = settings()->of(config);
   connect.connect_timeout = connect_timeout();
   connect.read_timeout = connect_timeout();
   connect.database.clear();
   connect.require_writable = false;
-  return log_in(std::move(connect), shard);
+  return log_in(std::move(connect), config, shard);
 }
 
 // Returns half of the timeout, so that time is left to try another connection when a server stops responding. The
@@ -171,24 +214,11 @@ std::shared_ptr<const config::ConnectionSettings> Connector::settings() {
   return settings_;
 }
 
-// Users and passwords change while a process runs. No lock is held while files are read, which may take long.
-sql::ConnectOptions Connector::connect_options(const ShardConfig& shard) {
-  const auto known = settings();
-  auto now = known->read_again();
-  if (!now) {
-    return known->of(shard);
-  }
-  const auto fresh = std::make_shared<const config::ConnectionSettings>(*std::move(now));
-  const std::lock_guard lock(settings_mutex_);
-  settings_ = fresh;
-  return fresh->of(shard);
-}
-
 std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
   if (!options_.ask_password) {
     return std::nullopt;
   }
-  const sql::ConnectOptions connect = connect_options(cluster_.shards.at(shard));
+  const sql::ConnectOptions connect = settings()->of(cluster_.shards.at(shard));
   return passwords_->of(connect.user, [&] {
     return options_.ask_password(
         fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address)));

@@ -48,7 +48,8 @@ class Connector {
     std::chrono::milliseconds connect, statement;
   };
   // Returns a new, unchecked connection. `use_database` is false if the shard's database may not exist yet. For
-  // `first_query` see sql::ConnectOptions. Asks the caller for a password, once, if the server requires one and none is
+  // `first_query` see sql::ConnectOptions. If the server refuses the login, reads the files again, and tries once more
+  // if they say something else now. Asks the caller for a password, once, if the server requires one and none is
   // configured.
   [[nodiscard]] std::unique_ptr<sql::Connection> open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                       const Limits& limits, const std::string& first_query = {});
@@ -75,13 +76,15 @@ class Connector {
   [[nodiscard]] std::chrono::milliseconds longest_statement(Purpose purpose) const;
 
  private:
-  [[nodiscard]] sql::ConnectOptions connect_options(const ShardConfig& shard);
   // Returns what the caller types as the password; absent if it cannot be asked.
   [[nodiscard]] std::optional<std::string> ask_password(std::uint32_t shard);
-  // Asks for a password if the account needs one and has none.
-  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, std::uint32_t shard);
-  // Adds to the error of a login the file that its password was read from, if there is one.
-  void name_password_file(Error& denied);
+  // `connect` is made of `config`, which is the shard's, perhaps with the address of a replica.
+  [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, const ShardConfig& config,
+                                                        std::uint32_t shard);
+  [[nodiscard]] std::unique_ptr<sql::Connection> try_login(const sql::ConnectOptions& connect);
+  // Reads the files again after a refused login, remembers what they say, and returns it. If they cannot be read, what
+  // was read before counts; the error says so if access was denied.
+  [[nodiscard]] std::optional<sql::ConnectOptions> read_again(const ShardConfig& config, sql::ServerError& refused);
   [[nodiscard]] std::shared_ptr<const config::ConnectionSettings> settings();
 
   const Cluster& cluster_;

@@ -48,6 +48,10 @@ class Files {
   std::string directory_;
 };
 
+OptionFileValues read_group(const std::string& file, const std::string& group) {
+  return read_option_files(file, {group}).at(group);
+}
+
 sql::ConnectOptions resolve(Cluster cluster, const ShardConfig& shard, const Overrides& overrides) {
   cluster.shards = {shard};
   return ConnectionSettings(cluster, overrides).of(shard);
@@ -56,7 +60,7 @@ sql::ConnectOptions resolve(Cluster cluster, const ShardConfig& shard, const Ove
 // The line that is complained about.
 std::string failing_line(const std::string& file) {
   try {
-    static_cast<void>(read_option_files(file, ""));
+    static_cast<void>(read_group(file, ""));
     return "(read)";
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::bad_cluster);
@@ -85,7 +89,7 @@ TEST_CASE("values are read as the servers' own clients read them") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.first);
-    const auto values = read_option_files(files.write("my.cnf", "[client]\n" + c.first + "\n"), "");
+    const auto values = read_group(files.write("my.cnf", "[client]\n" + c.first + "\n"), "");
     CHECK(values.password_given);
     CHECK(values.password == c.second);
   }
@@ -93,15 +97,15 @@ TEST_CASE("values are read as the servers' own clients read them") {
 
 TEST_CASE("a password without a value is no password") {
   const Files files;
-  CHECK_FALSE(read_option_files(files.write("my.cnf", "[client]\npassword\n"), "").password_given);
+  CHECK_FALSE(read_group(files.write("my.cnf", "[client]\npassword\n"), "").password_given);
 }
 
 TEST_CASE("other groups, comments and unknown options are passed over") {
   const Files files;
-  const auto values = read_option_files(files.write("my.cnf",
-                                                    "# a\n; b\n[mysqld]\nuser=mysql\nskip-networking\n"
-                                                    "[client]\nlocal-infile=1\nno-such=1\nuser=app\n[mysql]\nuser=x\n"),
-                                        "");
+  const auto values = read_group(files.write("my.cnf",
+                                             "# a\n; b\n[mysqld]\nuser=mysql\nskip-networking\n"
+                                             "[client]\nlocal-infile=1\nno-such=1\nuser=app\n[mysql]\nuser=x\n"),
+                                 "");
   CHECK(values.user == "app");
 }
 
@@ -110,12 +114,12 @@ TEST_CASE("a later group wins over an earlier one, wherever they stand") {
   const std::string file = files.write("my.cnf",
                                        "[shard2]\nuser=c\n[looseleaf]\nuser=b\nssl-ca=b.pem\n[client]\nuser=z\nuser=a\n"
                                        "ssl-ca=a.pem\nssl-key=a.key\n");
-  const auto without = read_option_files(file, "");
+  const auto without = read_group(file, "");
   CHECK(without.user == "b");
   CHECK(without.tls.ca == "b.pem");
   CHECK(without.tls.key == "a.key");
-  CHECK(read_option_files(file, "shard2").user == "c");
-  CHECK(read_option_files(file, "absent").user == "b");
+  CHECK(read_group(file, "shard2").user == "c");
+  CHECK(read_group(file, "absent").user == "b");
 }
 
 TEST_CASE("tls settings come in the words of either vendor") {
@@ -139,10 +143,10 @@ TEST_CASE("tls settings come in the words of either vendor") {
   };
   for (const auto& c : cases) {
     CAPTURE(c.first);
-    CHECK(read_option_files(files.write("my.cnf", "[client]\n" + c.first + "\n"), "").tls.mode == c.second);
+    CHECK(read_group(files.write("my.cnf", "[client]\n" + c.first + "\n"), "").tls.mode == c.second);
   }
   const auto values =
-      read_option_files(files.write("my.cnf", "[client]\nssl-ca=1\nssl_capath=2\nssl-cert=3\nssl-key=4\n"), "");
+      read_group(files.write("my.cnf", "[client]\nssl-ca=1\nssl_capath=2\nssl-cert=3\nssl-key=4\n"), "");
   CHECK(values.tls == TlsSettings{{}, "1", "2", "3", "4"});
 }
 
@@ -152,7 +156,7 @@ TEST_CASE("includes are followed where they stand, directories in order of name"
   files.write("conf.d/10.cnf", "[client]\nuser=ten\nssl-ca=ten.pem\n");
   files.write("conf.d/30.txt", "[client]\nuser=thirty\n");
   files.write("one.cnf", "[client]\nssl-key=one.key\n");
-  const auto values = read_option_files(
+  const auto values = read_group(
       files.write("my.cnf", "[client]\nuser=first\n!includedir conf.d\n!include " + files.path("one.cnf") + "\n"), "");
   CHECK(values.user == "twenty");
   CHECK(values.tls.ca == "ten.pem");
@@ -179,12 +183,12 @@ TEST_CASE("what cannot be understood is refused with its line") {
 
 TEST_CASE("a named file must be there, the usual ones need not") {
   const Files files;
-  CHECK_THROWS_AS(static_cast<void>(read_option_files(files.path("absent"), "")), Error);
-  CHECK_THROWS_AS(static_cast<void>(read_option_files(files.path("."), "")), Error);
-  CHECK_NOTHROW(static_cast<void>(read_option_files("", "")));
+  CHECK_THROWS_AS(static_cast<void>(read_group(files.path("absent"), "")), Error);
+  CHECK_THROWS_AS(static_cast<void>(read_group(files.path("."), "")), Error);
+  CHECK_NOTHROW(static_cast<void>(read_group("", "")));
   files.write(".my.cnf", "[looseleaf]\nuser=home\n");
-  CHECK(read_option_files("", "").user == "home");
-  CHECK(read_option_files("~/.my.cnf", "").user == "home");
+  CHECK(read_group("", "").user == "home");
+  CHECK(read_group("~/.my.cnf", "").user == "home");
 }
 
 TEST_CASE("a password that others may read is refused, and never shown") {
@@ -192,13 +196,13 @@ TEST_CASE("a password that others may read is refused, and never shown") {
   const std::string with_password = "[client]\npassword=hunter2\n";
   for (const mode_t mode : {0644U, 0604U, 0602U}) {
     const std::string file = files.write("my.cnf", with_password, mode);
-    const Error error = test::error_of([&] { return read_option_files(file, ""); });
+    const Error error = test::error_of([&] { return read_group(file, ""); });
     CHECK(error.code() == ErrorCode::bad_cluster);
     CHECK(test::context_of(error, "file") == file);
     CHECK(error.hint().find("chmod") != std::string::npos);
   }
-  CHECK(read_option_files(files.write("my.cnf", with_password, 0640), "").password == "hunter2");
-  CHECK(read_option_files(files.write("my.cnf", "[client]\nuser=a\n[mysqld]\npassword=x\n", 0644), "").user == "a");
+  CHECK(read_group(files.write("my.cnf", with_password, 0640), "").password == "hunter2");
+  CHECK(read_group(files.write("my.cnf", "[client]\nuser=a\n[mysqld]\npassword=x\n", 0644), "").user == "a");
 }
 
 TEST_CASE("a secret tls key that others may read is refused where tls is used") {
@@ -310,29 +314,43 @@ TEST_CASE("the first line of the password file beats the option files") {
 }
 
 // A pipe can be read once.
-TEST_CASE("a password file is read once for all shards, and again only if it is a regular file") {
+TEST_CASE("password and option files are read once for all shards, and again only if they are regular files") {
   const Files files;
   Cluster cluster;
-  cluster.defaults_file = files.write("my.cnf", "[client]\n[s1]\n");
-  cluster.shards.resize(2);
+  cluster.defaults_file = files.path("options");
+  cluster.shards.resize(3);
   cluster.shards[1].option_group = "s1";
-  const std::string pipe = files.path("pipe");
-  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  setenv("LOOSELEAF_PASSWORD_FILE", pipe.c_str(), 1);
-  std::thread writer([&] { std::ofstream(pipe) << "s3cret"; });
+  cluster.shards[2].option_group = "s2";
+  const std::string password = files.path("password");
+  setenv("LOOSELEAF_PASSWORD_FILE", password.c_str(), 1);
+  for (const std::string& pipe : {cluster.defaults_file, password}) {
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  }
+  std::thread writer([&] {
+    std::ofstream(password) << "s3cret";
+    std::ofstream(cluster.defaults_file) << "[client]\nuser=all\n[s1]\nuser=one\n[s2]\nuser=two\n";
+  });
   const ConnectionSettings settings(cluster, {});
   writer.join();
-  CHECK(settings.of(cluster.shards[0]).password == "s3cret");
-  CHECK(settings.of(cluster.shards[1]).password == "s3cret");
-  CHECK_FALSE(settings.read_again());
+  CHECK(settings.of(cluster.shards[0]).user == "all");
+  CHECK(settings.of(cluster.shards[1]).user == "one");
+  CHECK(settings.of(cluster.shards[2]).user == "two");
+  for (const ShardConfig& shard : cluster.shards) {
+    CHECK(settings.of(shard).password == "s3cret");
+  }
+  const auto why_not = [](const ConnectionSettings& known) {
+    return std::string(test::error_of([&] { static_cast<void>(known.read_again()); }).what());
+  };
+  CHECK(why_not(settings) == "only a regular file can be read again");
 
-  setenv("LOOSELEAF_PASSWORD_FILE", files.write("password", "old").c_str(), 1);
+  cluster.defaults_file = files.write("my.cnf", "[client]\n[s1]\n[s2]\n");
+  setenv("LOOSELEAF_PASSWORD_FILE", files.write("password.txt", "old").c_str(), 1);
   const ConnectionSettings of_file(cluster, {});
-  files.write("password", "new");
+  files.write("password.txt", "new");
   CHECK(of_file.of(cluster.shards[0]).password == "old");
-  const auto now = of_file.read_again();
-  REQUIRE(now);
-  CHECK(now->of(cluster.shards[0]).password == "new");
+  CHECK(of_file.read_again().of(cluster.shards[0]).password == "new");
+  files.write("password.txt", "new", 0644);
+  CHECK(why_not(of_file) == "a file with a password is accessible to other users");
 }
 
 TEST_CASE("without a password nothing pretends that one was given") {
