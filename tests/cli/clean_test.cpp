@@ -288,6 +288,17 @@ TEST_CASE("a pass that follows leaves the rest of many cleanup records to the ne
   check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
 }
 
+TEST_CASE("a cleaner that dies has deleted the large cleanup records that it was done with" * needs_failpoints) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, by_n);
+  const std::vector<std::string> ids = lines_of(id_lines(2200));
+  cluster.sql(0, cleanup_record({ids.begin(), ids.begin() + 2000}));
+  cluster.sql(0, cleanup_record({ids.begin() + 2000, ids.end()}));
+  cluster.die_at("cleanup.delete:after", {"clean"});
+  CHECK(rows_of(cluster, "looseleaf_cleanup") == 1);
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked 200 entities"});
+}
+
 TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not while it is building") {
   const TestCluster cluster = with_entities(10);
   create_index(cluster, R"({"table": "building", "properties": [{"name": "n", "type": "int"}]})");

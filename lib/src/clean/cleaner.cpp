@@ -29,7 +29,8 @@ constexpr auto between_heartbeats = std::chrono::seconds(10);
 // one.
 constexpr auto longest_round = std::chrono::seconds(5);
 constexpr auto next_incident = std::chrono::hours(1);  // what is found again then, is told again
-constexpr std::size_t records_at_once = 100;           // a record has at most as many ids as a batch of a put
+constexpr std::size_t records_at_once = 100;           // are read; a record has as many ids as a put's batch had
+constexpr std::size_t most_in_unit = 2000;             // ids, unless its last record has more
 
 }  // namespace
 
@@ -141,30 +142,47 @@ void Cleaner::show_life() {
   }
 }
 
-// Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
-// forgets nothing.
+// Does one unit of records after the other. So that a unit is soon done, it ends with the record that makes it large.
 void Cleaner::handle_records(std::uint32_t shard, Clock::time_point until) {
   const std::span<const std::uint64_t> due(records_.due(shard));
   const auto catalog = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     return shards_.catalogs().reload(shard, database);
   });
+  const std::size_t large = job_.limit_chunk(most_in_unit);
   for (std::size_t from = 0; from < due.size(); from += records_at_once) {
-    if (from > 0 && Clock::now() >= until) {
-      return;
-    }
     const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
-    const std::vector<Uuid> ids = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
+    const auto ids_by_token = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
       return shard::read_cleanup_ids(database, some);
     });
-    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
-      repair(shard, *catalog, slice);
-      count_checked(slice.size());
-      job_.progress().advance(shard, slice.size());
-    });
-    shard::with_shard(shards_, shard, shards_.deadline(),
-                      [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, some); });
+    std::vector<Uuid> ids;
+    for (std::size_t begin = 0, end = 1; end <= some.size(); ++end) {
+      if (const auto found = ids_by_token.find(some[end - 1]); found != ids_by_token.end()) {
+        ids.insert(ids.end(), found->second.begin(), found->second.end());
+      }
+      if (ids.size() >= large || end == some.size()) {
+        if (from + begin > 0 && Clock::now() >= until) {
+          return;
+        }
+        handle_unit(shard, *catalog, some.subspan(begin, end - begin), ids);
+        ids.clear();
+        begin = end;
+      }
+    }
   }
   records_.mark_handled(shard);
+}
+
+// Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
+// forgets nothing.
+void Cleaner::handle_unit(std::uint32_t shard, const shard::Catalog& catalog, std::span<const std::uint64_t> records,
+                          const std::vector<Uuid>& ids) {
+  shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
+    repair(shard, catalog, slice);
+    count_checked(slice.size());
+    job_.progress().advance(shard, slice.size());
+  });
+  shard::with_shard(shards_, shard, shards_.deadline(),
+                    [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, records); });
 }
 
 void Cleaner::count_checked(std::uint64_t entities) {

@@ -58,8 +58,10 @@ class Cleaner {
                  const std::string& holder);
   void name_holder();
   void show_life();
-  // Leaves the rest of the records to the next pass once it is `until`.
+  // Leaves the rest of the records to the next pass once it is `until`, but does at least one unit.
   void handle_records(std::uint32_t shard, Clock::time_point until);
+  void handle_unit(std::uint32_t shard, const shard::Catalog& catalog, std::span<const std::uint64_t> records,
+                   const std::vector<Uuid>& ids);
   void count_flushed(const FlushReport& flushed);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
