@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
 constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
 constexpr auto between_purges = std::chrono::minutes(1);
-constexpr auto after_a_failed_purge = std::chrono::seconds(5);
+constexpr auto after_a_failed_purge = std::chrono::seconds(5);  // at least
 constexpr auto between_heartbeats = std::chrono::seconds(10);
 // This limits the delay of what else is to be done: a pass that follows leaves the rest of many records to the next
 // one.
@@ -296,18 +296,24 @@ void Cleaner::sweep() {
 template <typename Work>
 void Cleaner::Part::run(const Work& work) {
   const auto begun = Clock::now();
+  was_tried = true;
   try {
     at = work() ? Clock::now() + between_purges : Clock::now();
     failure = nullptr;
   } catch (...) {  // it may have waited for long, and the passes with it
-    at = Clock::now() + std::max<Clock::duration>(after_a_failed_purge, 2 * (Clock::now() - begun));
+    at = Clock::now() + std::clamp<Clock::duration>(2 * (Clock::now() - begun), after_a_failed_purge, between_purges);
     failure = std::current_exception();
   }
 }
 
 // Each shard has its own time, so that one that fails does not keep the others busy. Those that wait for the longest
 // come first.
-void Cleaner::purge(Clock::time_point until) {
+std::vector<Cleaner::PurgeFailure> Cleaner::purge(Clock::time_point until) {
+  const auto for_parts = [this](const auto& work) {
+    std::for_each(purges_.begin(), purges_.end(), work);
+    work(forgetting_);
+  };
+  for_parts([](Part& part) { part.was_tried = false; });
   std::vector<std::uint32_t> due = shard::all_shards(shards_);
   std::erase_if(due, [&](std::uint32_t shard) { return purges_[shard].at > Clock::now(); });
   std::stable_sort(due.begin(), due.end(),
@@ -323,14 +329,13 @@ void Cleaner::purge(Clock::time_point until) {
       purges_[shard].run([&] { return purge_settled(shard, until); });
     }
   });
-  for (const Part& part : purges_) {
+  std::vector<PurgeFailure> failures;
+  for_parts([&](const Part& part) {
     if (part.failure) {
-      std::rethrow_exception(part.failure);
+      failures.push_back({part.failure, part.was_tried});
     }
-  }
-  if (forgetting_.failure) {
-    std::rethrow_exception(forgetting_.failure);
-  }
+  });
+  return failures;
 }
 
 // A backfill that died when its index was already ready leaves its cursor, which would block purging forever. The
