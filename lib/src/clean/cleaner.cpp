@@ -44,7 +44,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       purging_(shards.count()),
       purges_(shards.count()),
       heartbeats_(job_.keep_alive_with([this] { show_life(); })),
-      flusher_(shards, job_, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
+      flusher_(shards, job_, options.follow, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
 
 void Cleaner::pass() {
   std::exception_ptr failure;
@@ -78,20 +78,9 @@ void Cleaner::pass() {
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
-  {
-    const std::lock_guard lock(mutex_);
-    report_.flushed += flushed.stored;
-    report_.refused += flushed.refused;
-  }
-  if (flushed.left > 0 && !options_.follow) {  // a process that follows tries them again
-    Error::Context context = {{"writes", std::to_string(flushed.left)}};
-    if (!flushed.failures.empty()) {
-      context.emplace_back("reason", flushed.failures.begin()->second.what());
-    }
-    shards_.warnings().give(
-        {"buffered writes are left", std::move(context),
-         "run `looseleaf flush` once the servers that they need answer and the store is not frozen"});
-  }
+  const std::lock_guard lock(mutex_);
+  report_.flushed += flushed.stored;
+  report_.refused += flushed.refused;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
