@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/text.hpp"
 #include "cli/commands/commands.hpp"
@@ -67,7 +68,7 @@ class Passes {
     last_ = pass.report;
     const bool stopped = pass.failure && pass.failure->code() == ErrorCode::interrupted;
     if (options_.clean.follow && !stopped) {
-      (pass.sweep ? sweep_failure_ : pass_failure_).tell(pass.failure);
+      tell_of_failures(pass);
       tell_of_changes(pass.report);
     }
   }
@@ -111,6 +112,21 @@ class Passes {
     if (!options_.metrics_file.empty()) {
       replace_file(options_.metrics_file, metrics_.text(), public_file);
     }
+  }
+
+  void tell_of_failures(const CleanPass& pass) {
+    if (pass.sweep) {
+      sweep_failure_.tell(pass.failure);
+      return;
+    }
+    std::vector<const Error*> failures;
+    if (pass.failure) {
+      failures.push_back(pass.failure);
+    }
+    for (const Error& failure : pass.purge_failures) {
+      failures.push_back(&failure);
+    }
+    pass_failure_.tell(failures);
   }
 
   void tell_of_changes(const CleanReport& report) {
@@ -189,9 +205,9 @@ Command clean_command() {
        .details =
            "An idle store costs two small queries a second for up to 32 shards of a server, some for each shard a "
            "minute, and on shard 0 one more a second, and an update of the heartbeat every ten seconds. A server that "
-           "fails is reported once, and every pass tries it again. A purge of tombstones that fails is tried again "
-           "after some seconds. A sweep that fails is reported once, and tried again after a minute. A message says "
-           "when they work again."},
+           "fails is reported once, and every pass tries it again. A purge of tombstones that fails is reported "
+           "once, and tried again after 5 s, or twice the time that it took, but at most a minute. A sweep that fails "
+           "is reported once, and tried again after a minute. A message says when they work again."},
       {.name = "--full-every",
        .value = "S",
        .help = "with `--follow` and `--full`: seconds from one sweep to the next; default 86400",

@@ -79,7 +79,8 @@ std::string CleanMetrics::text() const {
   text.family("passes_total", "counter", "Passes over the cleanup records, by result; also failed sweeps.");
   text.sample("passes_total", "{result=\"success\"}", passes_);
   text.sample("passes_total", "{result=\"failure\"}", failures_);
-  text.family("errors_total", "counter", "Failed passes and sweeps, by the server's error number; 0: another reason.");
+  text.family("errors_total", "counter",
+              "Failed passes, sweeps and purges, by the server's error number; 0: another reason.");
   for (const auto& [number, count] : report_.failures) {
     text.sample("errors_total", fmt::format("{{number=\"{}\"}}", number), count);
   }

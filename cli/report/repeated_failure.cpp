@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "cli/terminal/messages.hpp"
 
 namespace looseleaf::cli {
@@ -28,13 +30,21 @@ Error repeated(Error error) {
 }
 
 void RepeatedFailure::tell(const Error* error) {
-  const std::string kind = error ? kind_of(*error) : "";
-  if (error && kind != told_) {
-    print_error(repeated(*error));
-  } else if (!error && !told_.empty()) {
+  tell(error ? std::vector{error} : std::vector<const Error*>());
+}
+
+void RepeatedFailure::tell(const std::vector<const Error*>& errors) {
+  std::set<std::string> kinds;
+  for (const Error* const error : errors) {
+    const bool is_first = kinds.insert(kind_of(*error)).second;
+    if (is_first && !told_.contains(kind_of(*error))) {
+      print_error(repeated(*error));
+    }
+  }
+  if (kinds.empty() && !told_.empty()) {
     print_always(fmt::format("{} works again", work_));
   }
-  told_ = kind;
+  told_ = std::move(kinds);
 }
 
 }  // namespace looseleaf::cli

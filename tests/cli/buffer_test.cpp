@@ -586,6 +586,17 @@ TEST_CASE("a buffered write that cannot be stored keeps clean neither from purgi
   CHECK(rows_of(cluster, "by_n") == 0);
 }
 
+TEST_CASE("clean says which shard keeps it from storing buffered writes, and why") {
+  const TestCluster cluster = initialised();
+  cluster.sql(0, fmt::format("INSERT INTO looseleaf_buffer VALUES (1, NOW(6), x'{}', 0, NULL, COMPRESS('{}'))",
+                             id_of(1), entity(1)));
+  check_status(cluster.looseleaf({"freeze", "--reason", "a new server"}), 0, {""});
+  check_status(
+      cluster.looseleaf({"clean"}), 0,
+      {"warning: buffered writes are left\n", "writes: 1\n", "cause: the store is frozen, and takes no writes\n",
+       "shard: 1\n", "server: ", "hint: run `looseleaf flush` once the cause is removed; it names all causes\n"});
+}
+
 TEST_CASE("clean --follow stores what was buffered, and counts it in its metrics") {
   const TestCluster cluster = three_servers();
   const std::string metrics = cluster.directory().path() + "/metrics";

@@ -201,18 +201,23 @@ TEST_CASE("a cleaner shows life while a shard is down") {
   check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
 }
 
-TEST_CASE("a purge that fails is reported once, and works again only when it does") {
+TEST_CASE("a purge that fails is reported once for each server, fails no pass, and works again only when it does") {
   const TestCluster cluster = with_entities(10);
-  cluster.sql(1, "RENAME TABLE entities TO hidden");
-  cli::Process cleaner = start_cleaner(cluster, {});
-  wait_until("it says so", [&] { return contains(cleaner.err(), "error: a table does not exist\n"); });
-  std::this_thread::sleep_for(2500ms);  // some passes
+  cluster.everywhere("RENAME TABLE entities TO hidden");
+  const std::string file = cluster.directory().path() + "/clean.prom";
+  cli::Process cleaner = start_cleaner(cluster, {"--metrics-file", file});
+  wait_until("it says so", [&] { return times("error: a table does not exist\n", cleaner.err()) == 2; });
+  wait_until("passes succeed",
+             [&] { return contains(read_text(file), "looseleaf_clean_passes_total{result=\"success\"} 3\n"); });
+  CHECK(holds_in_order(read_text(file), {"looseleaf_clean_passes_total{result=\"failure\"} 0\n",
+                                         "looseleaf_clean_errors_total{number=\"1146\"} 2\n",  // one of each shard
+                                         "looseleaf_clean_last_success_timestamp_seconds 1"}));
   CHECK(times("works again", cleaner.err()) == 0);
-  cluster.sql(1, "RENAME TABLE hidden TO entities");
+  cluster.everywhere("RENAME TABLE hidden TO entities");
   wait_until("it purges", [&] { return contains(cleaner.err(), "clean works again\n"); });
   const cli::ProcessResult result = end_by(SIGTERM, cleaner);
   check_status(result, 143, {"interrupted; run the same command to resume\n"});
-  CHECK(times("error: ", result.err) == 1);
+  CHECK(times("error: ", result.err) == 2);
 }
 
 TEST_CASE("status names a cleaner as long as it runs, and none that ended, however it ended") {
@@ -305,6 +310,17 @@ TEST_CASE("a pass that follows leaves the rest of many cleanup records to the ne
   CHECK(left > 0);
   CHECK(left < 1000);
   check_status(end_by(SIGTERM, cleaner), 143, {"interrupted; run the same command to resume\n"});
+}
+
+TEST_CASE("a cleaner that dies has deleted the large cleanup records that it was done with" * needs_failpoints) {
+  const TestCluster cluster = initialised(1);
+  create_index(cluster, by_n);
+  const std::vector<std::string> ids = lines_of(id_lines(2200));
+  cluster.sql(0, cleanup_record({ids.begin(), ids.begin() + 2000}));
+  cluster.sql(0, cleanup_record({ids.begin() + 2000, ids.end()}));
+  cluster.die_at("cleanup.delete:after", {"clean"});
+  CHECK(rows_of(cluster, "looseleaf_cleanup") == 1);
+  check_status(cluster.looseleaf({"clean"}), 0, {"checked 200 entities"});
 }
 
 TEST_CASE("an index that lacked rows is worth a warning if it was ready, but not while it is building") {

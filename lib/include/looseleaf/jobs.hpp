@@ -223,6 +223,9 @@ struct CleanPass {
     std::uint64_t refused = 0;         // refused writes of its entities
   };
   std::vector<Buffer> buffers = {};
+  // With `follow`, why tombstones cannot be purged, by shard, also in passes that do not try it again yet. The pass
+  // succeeds nevertheless.
+  std::vector<Error> purge_failures = {};
 };
 
 // Datastore::clean throws Error(usage) if `full_every` is not from 1 second to 366 days, or `keep_tombstones` is

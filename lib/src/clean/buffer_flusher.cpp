@@ -2,6 +2,8 @@
 #include "clean/buffer_flusher.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace looseleaf::clean {
 namespace {
@@ -41,6 +43,9 @@ std::optional<Error> BufferFlusher::flush_now(const shard::BufferCountsByShard& 
     throw;
   }
   on_flushed_(flushed);
+  if (flushed.left > 0 && !repeats_) {
+    warn_of_left(flushed);
+  }
   const bool partial = flushed.left > 0 || !flushed.failures.empty();
   if (!partial || flushed.stored > 0) {
     pause_ = after_a_partial_flush;
@@ -55,6 +60,19 @@ std::optional<Error> BufferFlusher::flush_now(const shard::BufferCountsByShard& 
     }
   }
   return std::nullopt;
+}
+
+void BufferFlusher::warn_of_left(const FlushReport& flushed) {
+  Error::Context context = {{"writes", std::to_string(flushed.left)}};
+  std::string hint = "run `looseleaf flush` again";  // somebody changed the entities at the same time
+  if (!flushed.failures.empty()) {
+    auto [shard, error] = *flushed.failures.begin();
+    error.with("shard", std::to_string(shard));
+    context.emplace_back("cause", error.what());
+    context.insert(context.end(), error.context().begin(), error.context().end());
+    hint = "run `looseleaf flush` once the cause is removed; it names all causes";
+  }
+  shards_.warnings().give({"buffered writes are left", std::move(context), std::move(hint)});
 }
 
 void BufferFlusher::note(const shard::BufferCountsByShard& counts, const std::map<std::uint32_t, Error>& failures) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "clean/cleaner.hpp"
 
@@ -27,12 +28,14 @@ constexpr auto after_failed_sweep = std::chrono::minutes(1);
 enum class Kind { pass, sweep };
 
 // `failure` is null if the pass or sweep succeeded.
-void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Error* failure) {
+void report(Cleaner& cleaner, const CleanOptions& options, Kind kind, const Error* failure,
+            const std::vector<Error>& purge_failures = {}) {
   if (failure && failure->code() != ErrorCode::interrupted) {
     cleaner.count_failure(*failure);
   }
   if (options.on_pass) {
-    options.on_pass({cleaner.report(), kind == Kind::sweep, failure, cleaner.lags(), cleaner.buffers()});
+    options.on_pass(
+        {cleaner.report(), kind == Kind::sweep, failure, cleaner.lags(), cleaner.buffers(), purge_failures});
   }
 }
 
@@ -56,7 +59,10 @@ CleanReport clean_once(shard::Shards& shards, const CleanOptions& options, JobCo
     if (options.full) {
       cleaner.sweep();
     }
-    cleaner.purge(Clock::time_point::max());
+    const auto purge_failures = cleaner.purge(Clock::time_point::max());
+    if (!purge_failures.empty()) {
+      std::rethrow_exception(purge_failures.front().error);
+    }
     cleaner.release();
     if (failure) {
       std::rethrow_exception(failure);
@@ -160,26 +166,44 @@ class Follower {
   void follow() {
     for (;; sleep(between_passes)) {
       const std::exception_ptr failure = failure_of([&] { cleaner_->pass(); });
-      const std::exception_ptr purge_failure = failure_of([&] { cleaner_->purge(Clock::now() + longest_purge); });
-      tell_of_pass(failure ? failure : purge_failure);
+      tell_of_pass(failure, purge());
     }
   }
 
-  void tell_of_pass(const std::exception_ptr& failure) {
+  // Returns why some tombstones cannot be purged, also if they were not tried again.
+  std::vector<Error> purge() {
+    std::vector<Error> failures;
+    for (const auto& [failure, is_new] : cleaner_->purge(Clock::now() + longest_purge)) {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Error& error) {
+        if (!passes(error)) {
+          throw;
+        }
+        if (is_new) {
+          cleaner_->count_failure(error);
+        }
+        failures.push_back(error);
+      }
+    }
+    return failures;
+  }
+
+  void tell_of_pass(const std::exception_ptr& failure, const std::vector<Error>& purge_failures) {
     if (!failure) {
-      tell(Kind::pass, nullptr);
+      tell(Kind::pass, nullptr, purge_failures);
       return;
     }
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
-      tell(Kind::pass, &error);
+      tell(Kind::pass, &error, purge_failures);
     }
   }
 
-  void tell(Kind kind, const Error* failure) {
+  void tell(Kind kind, const Error* failure, const std::vector<Error>& purge_failures = {}) {
     const std::lock_guard lock(mutex_);
-    report(*cleaner_, options_, kind, failure);
+    report(*cleaner_, options_, kind, failure, purge_failures);
   }
 
   // Runs beside the passes, which must not wait for a sweep.

@@ -23,13 +23,14 @@ namespace {
 constexpr std::int64_t day = 86'400'000'000, hour = day / 24;  // microseconds
 constexpr std::size_t most_looked_at = 2000;                   // entities that one search for tombstones reads
 constexpr auto between_purges = std::chrono::minutes(1);
-constexpr auto after_a_failed_purge = std::chrono::seconds(5);
+constexpr auto after_a_failed_purge = std::chrono::seconds(5);  // at least
 constexpr auto between_heartbeats = std::chrono::seconds(10);
 // This limits the delay of what else is to be done: a pass that follows leaves the rest of many records to the next
 // one.
 constexpr auto longest_round = std::chrono::seconds(5);
 constexpr auto next_incident = std::chrono::hours(1);  // what is found again then, is told again
-constexpr std::size_t records_at_once = 100;           // a record has at most as many ids as a batch of a put
+constexpr std::size_t records_at_once = 100;           // are read; a record has as many ids as a put's batch had
+constexpr std::size_t most_in_unit = 2000;             // ids, unless its last record has more
 
 }  // namespace
 
@@ -43,7 +44,7 @@ Cleaner::Cleaner(shard::Shards& shards, const CleanOptions& options, JobControl&
       purging_(shards.count()),
       purges_(shards.count()),
       heartbeats_(job_.keep_alive_with([this] { show_life(); })),
-      flusher_(shards, job_, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
+      flusher_(shards, job_, options.follow, [this](const FlushReport& flushed) { count_flushed(flushed); }) {}
 
 void Cleaner::pass() {
   std::exception_ptr failure;
@@ -77,20 +78,9 @@ void Cleaner::pass() {
 }
 
 void Cleaner::count_flushed(const FlushReport& flushed) {
-  {
-    const std::lock_guard lock(mutex_);
-    report_.flushed += flushed.stored;
-    report_.refused += flushed.refused;
-  }
-  if (flushed.left > 0 && !options_.follow) {  // a process that follows tries them again
-    Error::Context context = {{"writes", std::to_string(flushed.left)}};
-    if (!flushed.failures.empty()) {
-      context.emplace_back("reason", flushed.failures.begin()->second.what());
-    }
-    shards_.warnings().give(
-        {"buffered writes are left", std::move(context),
-         "run `looseleaf flush` once the servers that they need answer and the store is not frozen"});
-  }
+  const std::lock_guard lock(mutex_);
+  report_.flushed += flushed.stored;
+  report_.refused += flushed.refused;
 }
 
 std::optional<job::JobRow> Cleaner::read_row(std::uint32_t shard, const std::string& job) {
@@ -141,30 +131,47 @@ void Cleaner::show_life() {
   }
 }
 
-// Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
-// forgets nothing.
+// Does one unit of records after the other. So that a unit is soon done, it ends with the record that makes it large.
 void Cleaner::handle_records(std::uint32_t shard, Clock::time_point until) {
   const std::span<const std::uint64_t> due(records_.due(shard));
   const auto catalog = shard::read_shard(shards_, shard, shards_.deadline(), [&](const sql::Database& database) {
     return shards_.catalogs().reload(shard, database);
   });
+  const std::size_t large = job_.limit_chunk(most_in_unit);
   for (std::size_t from = 0; from < due.size(); from += records_at_once) {
-    if (from > 0 && Clock::now() >= until) {
-      return;
-    }
     const auto some = due.subspan(from, std::min(records_at_once, due.size() - from));
-    const std::vector<Uuid> ids = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
+    const auto ids_by_token = shard::read_shard(shards_, shard, shards_.deadline(), [&](const auto& database) {
       return shard::read_cleanup_ids(database, some);
     });
-    shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
-      repair(shard, *catalog, slice);
-      count_checked(slice.size());
-      job_.progress().advance(shard, slice.size());
-    });
-    shard::with_shard(shards_, shard, shards_.deadline(),
-                      [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, some); });
+    std::vector<Uuid> ids;
+    for (std::size_t begin = 0, end = 1; end <= some.size(); ++end) {
+      if (const auto found = ids_by_token.find(some[end - 1]); found != ids_by_token.end()) {
+        ids.insert(ids.end(), found->second.begin(), found->second.end());
+      }
+      if (ids.size() >= large || end == some.size()) {
+        if (from + begin > 0 && Clock::now() >= until) {
+          return;
+        }
+        handle_unit(shard, *catalog, some.subspan(begin, end - begin), ids);
+        ids.clear();
+        begin = end;
+      }
+    }
   }
   records_.mark_handled(shard);
+}
+
+// Reconciles the entities that the records name, and then deletes the records. So a crash repeats some work, and
+// forgets nothing.
+void Cleaner::handle_unit(std::uint32_t shard, const shard::Catalog& catalog, std::span<const std::uint64_t> records,
+                          const std::vector<Uuid>& ids) {
+  shard::in_batches(ids, reconcile::reconcile_slice, [&](std::span<const Uuid> slice) {
+    repair(shard, catalog, slice);
+    count_checked(slice.size());
+    job_.progress().advance(shard, slice.size());
+  });
+  shard::with_shard(shards_, shard, shards_.deadline(),
+                    [&](const sql::Database& database) { shard::delete_cleanup_records(database, shard, records); });
 }
 
 void Cleaner::count_checked(std::uint64_t entities) {
@@ -278,18 +285,24 @@ void Cleaner::sweep() {
 template <typename Work>
 void Cleaner::Part::run(const Work& work) {
   const auto begun = Clock::now();
+  was_tried = true;
   try {
     at = work() ? Clock::now() + between_purges : Clock::now();
     failure = nullptr;
   } catch (...) {  // it may have waited for long, and the passes with it
-    at = Clock::now() + std::max<Clock::duration>(after_a_failed_purge, 2 * (Clock::now() - begun));
+    at = Clock::now() + std::clamp<Clock::duration>(2 * (Clock::now() - begun), after_a_failed_purge, between_purges);
     failure = std::current_exception();
   }
 }
 
 // Each shard has its own time, so that one that fails does not keep the others busy. Those that wait for the longest
 // come first.
-void Cleaner::purge(Clock::time_point until) {
+std::vector<Cleaner::PurgeFailure> Cleaner::purge(Clock::time_point until) {
+  const auto for_parts = [this](const auto& work) {
+    std::for_each(purges_.begin(), purges_.end(), work);
+    work(forgetting_);
+  };
+  for_parts([](Part& part) { part.was_tried = false; });
   std::vector<std::uint32_t> due = shard::all_shards(shards_);
   std::erase_if(due, [&](std::uint32_t shard) { return purges_[shard].at > Clock::now(); });
   std::stable_sort(due.begin(), due.end(),
@@ -305,14 +318,13 @@ void Cleaner::purge(Clock::time_point until) {
       purges_[shard].run([&] { return purge_settled(shard, until); });
     }
   });
-  for (const Part& part : purges_) {
+  std::vector<PurgeFailure> failures;
+  for_parts([&](const Part& part) {
     if (part.failure) {
-      std::rethrow_exception(part.failure);
+      failures.push_back({part.failure, part.was_tried});
     }
-  }
-  if (forgetting_.failure) {
-    std::rethrow_exception(forgetting_.failure);
-  }
+  });
+  return failures;
 }
 
 // A backfill that died when its index was already ready leaves its cursor, which would block purging forever. The

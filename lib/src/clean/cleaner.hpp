@@ -35,10 +35,15 @@ class Cleaner {
   // Verifies everything and repairs the findings, including rows that no cleanup record leads to: those of a put that
   // died before its commit.
   void sweep();
+  struct PurgeFailure {
+    std::exception_ptr error;
+    bool is_new = true;  // false if it was not tried again in this call
+  };
   // Deletes the cursors of backfills that were killed at their very end, and purges the tombstones that are old enough,
   // on each shard once a minute. Runs until `until` or a little longer, and the next call continues from there. What
-  // fails is tried again after some seconds, and until it works, each call throws its failure.
-  void purge(std::chrono::steady_clock::time_point until);
+  // fails is tried again after 5 seconds, or twice the time that it took, but at most a minute. Until it works, each
+  // call returns its failure.
+  [[nodiscard]] std::vector<PurgeFailure> purge(std::chrono::steady_clock::time_point until);
   // See CleanPass.
   [[nodiscard]] std::vector<CleanPass::Buffer> buffers() { return flusher_.buffers(); }
   // Marks on all shards that no process cleans any more.
@@ -58,8 +63,10 @@ class Cleaner {
                  const std::string& holder);
   void name_holder();
   void show_life();
-  // Leaves the rest of the records to the next pass once it is `until`.
+  // Leaves the rest of the records to the next pass once it is `until`, but does at least one unit.
   void handle_records(std::uint32_t shard, Clock::time_point until);
+  void handle_unit(std::uint32_t shard, const shard::Catalog& catalog, std::span<const std::uint64_t> records,
+                   const std::vector<Uuid>& ids);
   void count_flushed(const FlushReport& flushed);
   void count_checked(std::uint64_t entities);
   void repair(std::uint32_t shard, const shard::Catalog& catalog, std::span<const Uuid> ids);
@@ -81,6 +88,7 @@ class Cleaner {
 
     Clock::time_point at;        // not earlier
     std::exception_ptr failure;  // of the last run
+    bool was_tried = false;      // in this call of purge()
   };
   // Returns the stamp below which nothing needs tombstones any more.
   [[nodiscard]] base::Stamp purge_before(std::uint32_t shard);

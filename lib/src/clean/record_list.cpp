@@ -8,8 +8,9 @@
 namespace looseleaf::clean {
 namespace {
 
-constexpr std::size_t most_listed = 1000;               // records of a shard: memory has a limit, and they have none
-constexpr auto settled_age = std::chrono::seconds(10);  // a put that lives has deleted its record by then
+constexpr std::size_t most_listed = 1000;                // records of a shard: memory has a limit, and they have none
+constexpr auto settled_age = std::chrono::seconds(10);   // a put that lives has deleted its record by then
+constexpr auto settled_since = std::chrono::seconds(2);  // nearly all have, and nobody waits for long
 
 }  // namespace
 
@@ -63,21 +64,22 @@ void RecordList::list(std::span<const std::uint32_t> group) {
 
 void RecordList::note(std::uint32_t shard, Clock::time_point asked, const std::vector<shard::CleanupRecord>& found) {
   OfShard& of_shard = of_shards_[shard];
-  std::set<std::uint64_t> listed;
+  std::map<std::uint64_t, Clock::time_point> first_listed;
   Oldest oldest = {asked, asked, found.empty()}, oldest_other = {asked, asked, true};
   for (const shard::CleanupRecord& record : found) {
     const Clock::time_point written = asked - record.age;
     oldest.written = std::min(oldest.written, written);
-    listed.insert(record.token);
+    const auto first = of_shard.first_listed.try_emplace(record.token, asked).first->second;
+    first_listed.emplace(record.token, first);
     // The clock of a server that took another one's place may be behind.
-    const bool is_settled = record.age >= settled_age || of_shard.listed.contains(record.token);
+    const bool is_settled = record.age >= settled_age || asked - first >= settled_since;
     if (!of_shard.is_left_out && (!only_settled_ || is_settled)) {
       of_shard.due.push_back(record.token);
     } else {
       oldest_other = {std::min(oldest_other.written, written), asked, false};
     }
   }
-  of_shard.listed = std::move(listed);
+  of_shard.first_listed = std::move(first_listed);
   of_shard.is_full = found.size() == most_listed && !of_shard.due.empty();
   of_shard.oldest_other = oldest_other;
   note_oldest(shard, oldest);

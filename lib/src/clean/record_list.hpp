@@ -3,8 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -17,8 +17,8 @@ namespace looseleaf::clean {
 // list(), and then handling what is due, make a pass. `shards` and `job` outlive it.
 class RecordList {
  public:
-  // With `only_settled`, a record is due only if it is older than some seconds, or the last list() has seen it too: a
-  // younger one is left to its put, which has hardly begun to clean up.
+  // With `only_settled`, a record is due only if it is some seconds old, or was listed two seconds ago already: a
+  // younger one is left to its put, which is cleaning up.
   RecordList(shard::Shards& shards, job::Job& job, bool only_settled);
 
   void begin_pass();
@@ -51,10 +51,10 @@ class RecordList {
   };
 
   struct OfShard {
-    std::set<std::uint64_t> listed;  // by the last list()
-    std::vector<std::uint64_t> due;  // of these
-    Oldest oldest_other;             // of those that are not due
-    bool is_full = false;            // there may be more
+    std::map<std::uint64_t, Clock::time_point> first_listed;  // by token, of those that the last list() has seen
+    std::vector<std::uint64_t> due;                           // of these
+    Oldest oldest_other;                                      // of those that are not due
+    bool is_full = false;                                     // there may be more
     bool is_left_out = false;
   };
 

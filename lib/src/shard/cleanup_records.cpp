@@ -76,17 +76,19 @@ std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(Lease& 
   return found;
 }
 
-std::vector<Uuid> read_cleanup_ids(const sql::Database& database, std::span<const std::uint64_t> tokens) {
+std::map<std::uint64_t, std::vector<Uuid>> read_cleanup_ids(const sql::Database& database,
+                                                            std::span<const std::uint64_t> tokens) {
   const sql::Result rows =
-      database->query(fmt::format("SELECT ids FROM {} WHERE {}", database.table(records), where_token(tokens)));
-  std::vector<Uuid> ids;
+      database->query(fmt::format("SELECT token, ids FROM {} WHERE {}", database.table(records), where_token(tokens)));
+  std::map<std::uint64_t, std::vector<Uuid>> by_token;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (std::string_view bytes = rows.text(i, 0); !bytes.empty();
+    std::vector<Uuid>& ids = by_token[rows.unsigned_integer(i, 0)];
+    for (std::string_view bytes = rows.text(i, 1); !bytes.empty();
          bytes.remove_prefix(std::min(id_size, bytes.size()))) {
       ids.push_back(require_uuid(bytes.substr(0, id_size)));
     }
   }
-  return ids;
+  return by_token;
 }
 
 }  // namespace looseleaf::shard

@@ -37,7 +37,8 @@ void delete_cleanup_records(const sql::Database& database, std::uint32_t shard, 
 [[nodiscard]] std::map<std::uint32_t, std::vector<CleanupRecord>> list_cleanup_records(
     Lease& lease, std::span<const std::uint32_t> shards, std::size_t limit);
 
-// Returns the entities that these records name, in no order. Records that were deleted meanwhile name none.
-[[nodiscard]] std::vector<Uuid> read_cleanup_ids(const sql::Database& database, std::span<const std::uint64_t> tokens);
+// Returns the entities that these records name, by token. Records that were deleted meanwhile are left out.
+[[nodiscard]] std::map<std::uint64_t, std::vector<Uuid>> read_cleanup_ids(const sql::Database& database,
+                                                                          std::span<const std::uint64_t> tokens);
 
 }  // namespace looseleaf::shard
