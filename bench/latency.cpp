@@ -41,7 +41,8 @@ class Samples {
 
   // Returns when a put and a query have ended that count as during this backfill, which may be shorter than each.
   void await_both(const std::string& backfill) {
-    while (!has_any(backfill, "put") || !has_any(backfill, "query")) {
+    const auto until = Clock::now() + std::chrono::minutes(1);  // one of them may have failed
+    while ((!has_any(backfill, "put") || !has_any(backfill, "query")) && Clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }

@@ -10,7 +10,8 @@
 namespace looseleaf::cli {
 
 Json json_of_context(const std::string& key, const std::string& value) {
-  static constexpr std::array<std::string_view, 5> numbers{"line", "column", "last_line", "shard", "code"};
+  static constexpr std::array<std::string_view, 6> numbers{"line",      "column", "closed_line",
+                                                           "last_line", "shard",  "code"};
   const bool number = std::find(numbers.begin(), numbers.end(), key) != numbers.end();
   std::int64_t whole = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), whole);

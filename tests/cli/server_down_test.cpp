@@ -237,11 +237,15 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
   }
   put_all(cluster, input);
   const HungServer hung(cluster, 1);
-  const auto begin = std::chrono::steady_clock::now();
-  check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial"}), 3, living,
-            {"looseleaf: warning: results from shard 1 are missing\n", "reason: the server did not answer in time\n",
-             "shard: 1\n", cluster.socket(1), "hint: "});
-  CHECK(std::chrono::steady_clock::now() - begin < 18s);
+  std::chrono::steady_clock::duration least = 1h;
+  for (int i = 0; i < 3 && least >= 12s; ++i) {  // a busy machine may take longer
+    const auto begin = std::chrono::steady_clock::now();
+    check_run(cluster.looseleaf({"query", "by_n", "--ids", "--partial"}), 3, living,
+              {"looseleaf: warning: results from shard 1 are missing\n", "reason: the server did not answer in time\n",
+               "shard: 1\n", cluster.socket(1), "hint: "});
+    least = std::min(least, std::chrono::steady_clock::now() - begin);
+  }
+  CHECK(least < 12s);
 }
 
 TEST_CASE("a server that hangs is waited for once, however many shards it has") {
@@ -476,7 +480,7 @@ TEST_CASE("put that is interrupted between two files says to begin with the next
   const std::string second = cluster.directory().write("second.csv", csv);
   const std::string third = cluster.directory().write("third.csv", csv);
   TracedProcess put(cluster, {"put", "--csv", "--merge", "--types", "n=int", first, second, third},
-                    "put.commit:before@0=sleep:1000");
+                    "put.commit:before@0=sleep:4000");
   put.wait_for("put.commit:before@0");
   const cli::ProcessResult result = end_by(SIGINT, *put);
   CHECK(contains(result.err,

@@ -111,6 +111,35 @@ TEST_CASE("a process uses the old password until the server refuses it, and then
   CHECK(setup.cluster.status(0, "Aborted_connects") - refused == 1);
 }
 
+TEST_CASE("while a password is changed, each server gets the one that it accepts") {
+  const TestCluster cluster = initialised_alone(2);
+  put_all(cluster, entity(1) + entity(2));
+  const auto set_password = [&](std::uint32_t server, const std::string& password) {
+    cluster.server_sql(server,
+                       fmt::format("CREATE USER IF NOT EXISTS app@localhost; GRANT ALL ON *.* TO app@localhost; "
+                                   "ALTER USER app@localhost IDENTIFIED BY '{}'",
+                                   password));
+  };
+  set_password(0, "old");
+  set_password(1, "old");
+  const std::string file = cluster.directory().write("app.cnf", "[client]\npassword=old\n");
+  ::chmod(file.c_str(), S_IRUSR | S_IWUSR);
+  const Datastore datastore = Datastore::open(
+      Cluster::load(cluster.write_file("app.json", fmt::format(R"("user": "app", "defaults_file": "{}")", file))));
+  const std::vector<Uuid> ids = {*Uuid::parse(id_of(1)), *Uuid::parse(id_of(2))};
+  CHECK(datastore.get(ids).size() == 2);
+  static_cast<void>(cluster.directory().write("app.cnf", "[client]\npassword=new\n"));
+  for (const std::uint32_t server : {1U, 0U}) {
+    set_password(server, "new");
+    for (int connection = 0; connection < 2; ++connection) {
+      cluster.kill_sessions();
+      for (const auto& entity : datastore.get(ids)) {
+        CHECK(entity);
+      }
+    }
+  }
+}
+
 TEST_CASE("a wrong or missing password is refused at once, with advice and without the password") {
   const WithPassword setup;
   const std::string wrong_options = setup.secret("wrong.cnf", "[client]\npassword=hunter2\n");

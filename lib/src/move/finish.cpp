@@ -347,6 +347,7 @@ class Move {
 
   // Once the move is decided.
   void complete(Source& source) {
+    warn_of_triggers();
     try {
       source.mark();
       if (target_) {
@@ -359,7 +360,6 @@ class Move {
                     "run the command again: it completes the move");
       throw decided.with("cause", error.what());
     }
-    warn_of_triggers();
     try {
       static_cast<void>(copy::remove_marks(original_, other_.cluster_id()));
     } catch (const Error& error) {

@@ -11,6 +11,7 @@ namespace looseleaf::server {
 namespace {
 
 constexpr int er_access_denied = 1045;
+constexpr int er_database_access_denied = 1044;          // the account has no right to the database, perhaps no more
 constexpr int er_access_denied_without_password = 1698;  // MariaDB, to accounts that may log in by the socket, too
 
 bool is_access_denied(const sql::ServerError& error) {
@@ -61,11 +62,9 @@ std::optional<std::uint32_t> shard_named_by(const Error& error) {
 }
 
 Connector::Connector(const Cluster& cluster, const Options& options, base::Warnings& warnings)
-    : cluster_(cluster),
-      options_(options),
-      warnings_(warnings),
-      settings_(std::make_shared<const config::ConnectionSettings>(
-          cluster, config::Overrides{options.defaults_file, options.ssl_mode})) {
+    : cluster_(cluster), options_(options), warnings_(warnings) {
+  const auto settings = std::make_shared<const config::ConnectionSettings>(
+      cluster, config::Overrides{options.defaults_file, options.ssl_mode});
   // Options are resolved once for all shards with the same settings, because that takes time.
   std::vector<std::pair<ShardConfig, std::uint32_t>> configs;  // without database and replicas; the server's number
   std::vector<sql::ConnectOptions> servers;
@@ -78,7 +77,7 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
       server_of_.push_back(known->second);
       continue;
     }
-    const sql::ConnectOptions resolved = settings_->of(config);
+    const sql::ConnectOptions resolved = settings->of(config);
     const auto same = std::find_if(servers.begin(), servers.end(), [&](const sql::ConnectOptions& other) {
       return other.address == resolved.address && other.user == resolved.user && other.tls == resolved.tls;
     });
@@ -89,6 +88,7 @@ Connector::Connector(const Cluster& cluster, const Options& options, base::Warni
     }
   }
   servers_ = static_cast<std::uint32_t>(servers.size());
+  settings_.assign(servers_, settings);
 }
 
 std::vector<std::vector<std::uint32_t>> Connector::by_server(std::span<const std::uint32_t> shards) const {
@@ -103,7 +103,7 @@ std::vector<std::vector<std::uint32_t>> Connector::by_server(std::span<const std
 std::unique_ptr<sql::Connection> Connector::open(std::uint32_t shard, Purpose purpose, bool use_database,
                                                  const Limits& limits, const std::string& first_query) {
   const ShardConfig& config = cluster_.shards.at(shard);
-  sql::ConnectOptions connect = settings()->of(config);
+  sql::ConnectOptions connect = settings(shard)->of(config);
   connect.connect_timeout = std::min({connect_timeout(), longest_statement(Purpose::general), limits.connect});
   connect.read_timeout = std::min(longest_statement(purpose), limits.statement);
   connect.first_query = first_query;
@@ -132,28 +132,35 @@ std::unique_ptr<sql::Connection> Connector::log_in(sql::ConnectOptions connect, 
   if (passwords_->is_needed(account)) {
     static_cast<void>(use_typed_password());
   }
+  Settings now;
   try {
-    return try_login(connect);
+    return try_login(connect, shard);
   } catch (sql::ServerError& refused) {
-    if (!refused.refuses_login()) {
+    if (!refused.refuses_login() && refused.number() != er_database_access_denied) {
       throw;
     }
-    if (const auto now = read_again(config, refused); now && login_of(*now) != login_of(configured)) {
-      login_of(connect) = login_of(*now);
+    now = read_again(shard, refused);
+    if (const auto changed = now ? now->of(config) : configured; login_of(changed) != login_of(configured)) {
+      login_of(connect) = login_of(changed);
     } else if (is_access_denied(refused) && use_typed_password()) {
       passwords_->note_needed(account);
     } else {
       throw;
     }
   }
-  return try_login(connect);
+  std::unique_ptr<sql::Connection> connection = try_login(connect, shard);
+  if (now) {  // only what this server accepts
+    const std::lock_guard lock(settings_mutex_);
+    settings_[server_of(shard)] = now;
+  }
+  return connection;
 }
 
-std::unique_ptr<sql::Connection> Connector::try_login(const sql::ConnectOptions& connect) {
+std::unique_ptr<sql::Connection> Connector::try_login(const sql::ConnectOptions& connect, std::uint32_t shard) {
   try {
     return std::make_unique<sql::Connection>(connect);
   } catch (sql::ServerError& error) {
-    if (const std::string file = settings()->password_file(); is_access_denied(error) && !file.empty()) {
+    if (const std::string file = settings(shard)->password_file(); is_access_denied(error) && !file.empty()) {
       error.with("password file", file)
           .with_hint("check the user in the cluster file and the option files, and the password in the password file");
     }
@@ -162,26 +169,22 @@ std::unique_ptr<sql::Connection> Connector::try_login(const sql::ConnectOptions&
 }
 
 // No lock is held while files are read, which may take long.
-std::optional<sql::ConnectOptions> Connector::read_again(const ShardConfig& config, sql::ServerError& refused) {
+Connector::Settings Connector::read_again(std::uint32_t shard, sql::ServerError& refused) {
   try {
-    const auto now = std::make_shared<const config::ConnectionSettings>(settings()->read_again());
-    sql::ConnectOptions connect = now->of(config);
-    const std::lock_guard lock(settings_mutex_);
-    settings_ = now;
-    return connect;
+    return std::make_shared<const config::ConnectionSettings>(settings(shard)->read_again());
   } catch (const Error& error) {
     if (is_access_denied(refused)) {
       refused.with("not read again", in_one_line(error));
       refused.with_hint(error.hint().empty() ? refused.hint() : error.hint());
     }
-    return std::nullopt;
+    return nullptr;
   }
 }
 
 std::unique_ptr<sql::Connection> Connector::open_replica(std::uint32_t shard, std::size_t n) {
   ShardConfig config = cluster_.shards.at(shard);
   config.address = config.replicas.at(n);
-  sql::ConnectOptions connect = settings()->of(config);
+  sql::ConnectOptions connect = settings(shard)->of(config);
   connect.connect_timeout = connect_timeout();
   connect.read_timeout = connect_timeout();
   connect.database.clear();
@@ -209,16 +212,16 @@ std::size_t Connector::max_connections() const {
   return options_.max_connections.value_or(cluster_.max_connections);
 }
 
-std::shared_ptr<const config::ConnectionSettings> Connector::settings() {
+Connector::Settings Connector::settings(std::uint32_t shard) {
   const std::lock_guard lock(settings_mutex_);
-  return settings_;
+  return settings_[server_of(shard)];
 }
 
 std::optional<std::string> Connector::ask_password(std::uint32_t shard) {
   if (!options_.ask_password) {
     return std::nullopt;
   }
-  const sql::ConnectOptions connect = settings()->of(cluster_.shards.at(shard));
+  const sql::ConnectOptions connect = settings(shard)->of(cluster_.shards.at(shard));
   return passwords_->of(connect.user, [&] {
     return options_.ask_password(
         fmt::format("Password for shard {} ({} at {}): ", shard, connect.user, to_string(connect.address)));

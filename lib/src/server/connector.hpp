@@ -81,17 +81,19 @@ class Connector {
   // `connect` is made of `config`, which is the shard's, perhaps with the address of a replica.
   [[nodiscard]] std::unique_ptr<sql::Connection> log_in(sql::ConnectOptions connect, const ShardConfig& config,
                                                         std::uint32_t shard);
-  [[nodiscard]] std::unique_ptr<sql::Connection> try_login(const sql::ConnectOptions& connect);
-  // Reads the files again after a refused login, remembers what they say, and returns it. If they cannot be read, what
-  // was read before counts; the error says so if access was denied.
-  [[nodiscard]] std::optional<sql::ConnectOptions> read_again(const ShardConfig& config, sql::ServerError& refused);
-  [[nodiscard]] std::shared_ptr<const config::ConnectionSettings> settings();
+  [[nodiscard]] std::unique_ptr<sql::Connection> try_login(const sql::ConnectOptions& connect, std::uint32_t shard);
+  using Settings = std::shared_ptr<const config::ConnectionSettings>;
+  // Reads the files again after a refused login. If they cannot be read, returns null, and the error says so if access
+  // was denied.
+  [[nodiscard]] Settings read_again(std::uint32_t shard, sql::ServerError& refused);
+  // Returns what the shard's server has accepted last, or what was read first.
+  [[nodiscard]] Settings settings(std::uint32_t shard);
 
   const Cluster& cluster_;
   const Options& options_;
   base::Warnings& warnings_;
-  std::mutex settings_mutex_;  // guards settings_
-  std::shared_ptr<const config::ConnectionSettings> settings_;
+  std::mutex settings_mutex_;             // guards settings_
+  std::vector<Settings> settings_;        // by server: while a password is changed, one has the new one before another
   std::vector<std::uint32_t> server_of_;  // by shard
   std::uint32_t servers_ = 0;
   std::shared_ptr<Passwords> passwords_ = std::make_shared<Passwords>();
