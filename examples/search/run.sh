@@ -17,7 +17,7 @@ start_process() {
 wait_until_all_is_delivered() {
   local try
   for ((try = 0; try < 600; try++)); do
-    if looseleaf trigger list --output json | grep -q '"lag_changes":0,"shards":\[{"shard":0.*{"shard":1.*{"shard":2'; then return 0; fi
+    if looseleaf trigger list --output json 2> /dev/null | grep -q '"lag_changes":0,"shards":\[{"shard":0.*{"shard":1.*{"shard":2'; then return 0; fi
     sleep 0.1
   done
   cat "$log"
