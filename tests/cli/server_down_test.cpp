@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -246,6 +247,23 @@ TEST_CASE("a shard that hangs costs a query that may be incomplete no more than 
     least = std::min(least, std::chrono::steady_clock::now() - begin);
   }
   CHECK(least < 12s);
+}
+
+TEST_CASE("a server that is down is told of for the entities of each of its shards") {
+  const TestCluster cluster({.shards = 4, .servers = 2, .extra_args = {}});
+  check_status(cluster.looseleaf({"init", "--quiet"}), 0);
+  cluster.sandbox().kill_server(1);
+  const cli::ProcessResult result = cluster.looseleaf({"put", "--timeout", "2", "--output", "json"}, entity_lines(8));
+  CHECK(result.status == 3);
+  CHECK(times(R"("status":"stored")", result.out) == 4);
+  for (const std::uint32_t shard : {1U, 3U}) {
+    CAPTURE(shard);
+    const auto of_shard = [&](const std::string& line) {
+      return holds_in_order(line, {R"("error":"cannot connect to the server")", fmt::format(R"("shard":{},)", shard)});
+    };
+    const std::vector<std::string> lines = lines_of(result.out);
+    CHECK(std::count_if(lines.begin(), lines.end(), of_shard) == 2);
+  }
 }
 
 TEST_CASE("a server that hangs is waited for once, however many shards it has") {

@@ -106,7 +106,8 @@ TEST_CASE("a process uses the old password until the server refuses it, and then
   const auto refused = setup.cluster.status(0, "Aborted_connects");
   const Error error = error_of([&] { return datastore.get(ids); });
   CHECK(std::string(error.what()) == "the server denied access");
-  CHECK(context_of(error, "not read again") == "a file with a password is accessible to other users, file " + file);
+  CHECK(context_of(error, "not read again") ==
+        "a file with a password is accessible to other users (file: " + file + ")");
   CHECK(error.hint() == "run chmod o-rw on the file");
   CHECK(setup.cluster.status(0, "Aborted_connects") - refused == 1);
 }

@@ -402,7 +402,7 @@ const WriteCondition is_old = {WriteCondition::Kind::unchanged, future + "5"};
 
 // A put of `size` 8 that is stopped before its commit: another session has locked its index row, or is about to insert
 // it. With a condition, even an empty one, the entity has the stamp `future` + "5" before. The wait for the row ends
-// after 2 s, and then the put begins anew: use until_in_time().
+// after 2 s, and then the put starts again: use until_in_time().
 class StoppedPut {
  public:
   explicit StoppedPut(StoreFixture& fixture, const std::optional<WriteCondition>& condition = {}, bool unique = false,
@@ -448,7 +448,7 @@ class StoppedPut {
     put_.join();
     return status_;
   }
-  // False if the put may have begun anew before it was let go.
+  // False if the put may have started again before it was let go.
   [[nodiscard]] bool in_time() const { return in_time_; }
 
  private:

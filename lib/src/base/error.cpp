@@ -1,6 +1,10 @@
 // The library's exception.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <looseleaf/error.hpp>
+
+#include "base/error_text.hpp"
 
 namespace looseleaf {
 
@@ -21,5 +25,17 @@ Error& Error::with_hint(const std::string& hint) {
   hint_ = hint;
   return *this;
 }
+
+namespace base {
+
+std::string on_one_line(const Error& error) {
+  std::string facts;
+  for (const auto& [key, value] : error.context()) {
+    facts += fmt::format("{}{}: {}", facts.empty() ? "" : ", ", key, value);
+  }
+  return facts.empty() ? error.what() : fmt::format("{} ({})", error.what(), facts);
+}
+
+}  // namespace base
 
 }  // namespace looseleaf

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/error_text.hpp"
+
 namespace looseleaf::server {
 namespace {
 
@@ -21,14 +23,6 @@ bool is_access_denied(const sql::ServerError& error) {
 // Returns references to what files can change.
 auto login_of(auto& options) {
   return std::tie(options.user, options.password, options.password_given, options.tls);
-}
-
-std::string in_one_line(const Error& error) {
-  std::string line = error.what();
-  for (const auto& [key, value] : error.context()) {
-    line += fmt::format(", {} {}", key, value);
-  }
-  return line;
 }
 
 // A lock wait ends after 2 s, so a server that takes longer than this hangs.
@@ -174,7 +168,7 @@ Connector::Settings Connector::read_again(std::uint32_t shard, sql::ServerError&
     return std::make_shared<const config::ConnectionSettings>(settings(shard)->read_again());
   } catch (const Error& error) {
     if (is_access_denied(refused)) {
-      refused.with("not read again", in_one_line(error));
+      refused.with("not read again", base::on_one_line(error));
       refused.with_hint(error.hint().empty() ? refused.hint() : error.hint());
     }
     return nullptr;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error_text.hpp"
 #include "feed/change.hpp"
 #include "feed/rounds.hpp"
 #include "shard/steps.hpp"
@@ -36,15 +37,6 @@ constexpr auto nap = std::chrono::milliseconds(20);
 std::string now() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return to_string(base::Stamp{std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()});
-}
-
-// Returns an error on one line: "the command failed (status: 3)".
-std::string on_one_line(const Error& error) {
-  std::string facts;
-  for (const auto& [key, value] : error.context()) {
-    facts += fmt::format("{}{}: {}", facts.empty() ? "" : ", ", key, value);
-  }
-  return facts.empty() ? error.what() : fmt::format("{} ({})", error.what(), facts);
 }
 
 class Runner : public feed::Reader {
@@ -181,7 +173,7 @@ class Runner : public feed::Reader {
     try {
       return deliver_(batch_.changes()) ? std::nullopt : std::optional<std::string>("the consumer refused the batch");
     } catch (const Error& error) {
-      return on_one_line(error);
+      return base::on_one_line(error);
     }
   }
 

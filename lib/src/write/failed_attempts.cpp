@@ -3,21 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <utility>
 
 namespace looseleaf::write {
 namespace {
 
-// Returns the shard of the items that is named, or all their shards.
-std::vector<std::uint32_t> concerned(const Items& items, std::optional<std::uint32_t> named) {
-  std::vector<std::uint32_t> shards;
+// Returns the shards of the items that an error names, or all their shards.
+std::vector<std::uint32_t> concerned(const Items& items, const std::function<bool(std::uint32_t shard)>& is_named) {
+  std::vector<std::uint32_t> named, all;
   for (const auto& [shard, of_shard] : by_shard(items)) {
-    if (named == shard) {
-      return {shard};
+    all.push_back(shard);
+    if (is_named(shard)) {
+      named.push_back(shard);
     }
-    shards.push_back(shard);
   }
-  return shards;
+  return named.empty() ? all : named;
 }
 
 }  // namespace
@@ -30,21 +31,21 @@ void FailedAttempts::note(std::span<const std::uint32_t> shards, const Error& er
 }
 
 void FailedAttempts::note(const Items& items, std::optional<std::uint32_t> named, const Error& error) {
-  std::vector<std::uint32_t> shards = concerned(items, named);
-  if (named && !shard::may_be_one_shards(error)) {
-    shards.clear();
-    const server::Connector& connector = shards_.sessions().connector();
-    for (const auto& [shard, of_shard] : by_shard(items)) {
-      if (connector.server_of(shard) == connector.server_of(*named)) {
-        shards.push_back(shard);
-      }
-    }
+  const server::Connector& connector = shards_.sessions().connector();
+  const bool of_one_shard = shard::may_be_one_shards(error);
+  const auto shares_server = [&](std::uint32_t shard) {
+    return named && shard != named && !of_one_shard && connector.server_of(shard) == connector.server_of(*named);
+  };
+  last_ = error;
+  for (const std::uint32_t shard : concerned(items, [&](auto one) { return named == one || shares_server(one); })) {
+    of_shards_.insert_or_assign(shard,
+                                shares_server(shard) ? server::error_of_shard(shards_.cluster(), shard, error) : error);
   }
-  note(shards, error);
 }
 
 void FailedAttempts::separate(const Items& items, std::optional<std::uint32_t> named) {
-  const std::vector<std::uint32_t> shards = concerned(items, alone_.empty() ? named : std::nullopt);
+  const std::vector<std::uint32_t> shards =
+      concerned(items, [&](std::uint32_t shard) { return alone_.empty() && named == shard; });
   alone_.insert(shards.begin(), shards.end());
 }
 
