@@ -12,33 +12,46 @@ fail() {
   failures=$((failures + 1))
 }
 
+has_line() { [[ $'\n'$1$'\n' == *$'\n'"$2"$'\n'* ]]; }  # TEXT LINE
+
 # The anchors that a page's headings make.
-anchors() { sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'; }
+declare -A anchors
+read_anchors() {  # PAGE
+  [ -n "${anchors[$1]+known}" ] ||
+    anchors[$1]=$(sed -n 's/^##* //p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g')
+}
 
 check_links() {  # PAGE
-  local link file anchor
+  local link file anchor folder
+  folder=$(dirname "$1")
   while read -r link; do
     file=${link%%#*} anchor=
     [[ $link != *'#'* ]] || anchor=${link#*#}
-    file=${file:+$(dirname "$1")/$file}
+    file=${file:+$folder/$file}
     file=${file:-$1}
     if [ ! -e "$file" ]; then
       fail "$1: nothing is at $link"
-    elif [ -n "$anchor" ] && ! anchors "$file" | grep -qxF -e "$anchor"; then
-      fail "$1: no heading makes the anchor of $link"
+    elif [ -n "$anchor" ]; then
+      read_anchors "$file"
+      has_line "${anchors[$file]}" "$anchor" || fail "$1: no heading makes the anchor of $link"
     fi
-  done < <(grep -v '^    ' "$1" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' || true)
+  done < <(grep -v '^    ' "$1" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -vE '^[a-z]+:' | sort -u || true)
 }
 
-all_files=$(find . -path ./build -prune -o -path ./.git -prune -o -print)
+all_files=$(find . -path ./build -prune -o -path ./.git -prune -o -print)$'\n'
 
 # What stands in backticks and is a file of the source tree, by its whole path or the end of one. NAME stands for any.
 check_files() {  # PAGE
   local name
   while read -r name; do
-    grep -qE -e "/${name//\*/[^/]*}$" <<< "$all_files" || fail "$1 names a file that is not there: $name"
+    if [[ $name != *\** ]]; then
+      [[ $all_files == *"/$name"$'\n'* ]]
+    else
+      grep -qE -e "/${name//\*/[^/]*}$" <<< "$all_files"
+    fi || fail "$1 names a file that is not there: $name"
   done < <(grep -v '^    ' "$1" | grep -oE '`[A-Za-z0-9_./*-]+`' | tr -d '`' | sed 's:/$::' | grep -v NAME |
-    grep -E '^(bench|cli|cmake|completions|docs|examples|lib|packaging|schemas|tests)/|\.(cpp|hpp|pml|py|sh)$' || true)
+    grep -E '^(bench|cli|cmake|completions|docs|examples|lib|packaging|schemas|tests)/|\.(cpp|hpp|pml|py|sh)$' | sort -u ||
+    true)
 }
 
 options_in() { grep -oE -e '(^|[^A-Za-z0-9-])--[a-z][a-z-]+' | grep -oE -e '--[a-z][a-z-]+' | sort -u || true; }
@@ -65,16 +78,17 @@ for page in "${pages[@]}" CONTRIBUTING.md CHANGELOG.md SECURITY.md; do
   check_files "$page"
 done
 while read -r command rest; do
-  if ! grep -qxF -e "$command" <<< "$commands"; then
+  if ! has_line "$commands" "$command"; then
     fail "the documentation names a command $command"
     continue
   fi
+  [[ $rest == *--* ]] || continue
   for option in $(options_in <<< "$rest"); do
-    grep -qxF -e "$option" <<< "${options[$command]}" || fail "the documentation gives $command the option $option"
+    has_line "${options[$command]}" "$option" || fail "the documentation gives $command the option $option"
   done
-done < <(calls "${pages[@]}")
+done < <(calls "${pages[@]}" | sort -u)
 for option in $(grep -hvE 'cmake|pkg-config|mariadb-dump|tests/|bench/' "${pages[@]}" | options_in); do
-  grep -qxF -e "$option" <<< "$all_options" || fail "the documentation names an option $option"
+  has_line "$all_options" "$option" || fail "the documentation names an option $option"
 done
 
 # The library's tour shows nothing but what the example program has, as it is there.
@@ -89,10 +103,11 @@ perl -0777 -e '
   exit $bad' || fail "docs/library.md shows code that nobody compiles"
 
 manual=docs/operations.md
+in_manual=$(options_in < "$manual")
 for command in $commands; do
   grep -qE "^### (.*, )?$command(,|$)" "$manual" || fail "$manual has no section on $command"
   for option in ${options[$command]}; do
-    options_in < "$manual" | grep -qxF -e "$option" || fail "$manual does not name $option, an option of $command"
+    has_line "$in_manual" "$option" || fail "$manual does not name $option, an option of $command"
   done
 done
 # The numbers of errors that the program knows are those of the table.
