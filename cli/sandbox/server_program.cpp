@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <looseleaf/error.hpp>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -92,6 +94,18 @@ std::string version_of(const fs::path& program) {
   throw Error(ErrorCode::io, "the server program does not tell its version",
               {{"program", program.string()}, {"status", std::to_string(result.status)}},
               "run it with --version and see why");
+}
+
+// Asks each program once: a server takes 40 ms to say its version, and a test program asks for hundreds of servers.
+std::string known_version_of(const fs::path& program) {
+  static std::mutex mutex;
+  static std::map<fs::path, std::string> versions;
+  const std::lock_guard lock(mutex);
+  std::string& version = versions[program];
+  if (version.empty()) {
+    version = version_of(program);
+  }
+  return version;
 }
 
 std::string read_file(const fs::path& path) {
@@ -212,7 +226,7 @@ std::string requested_server(const std::string& wanted) {
 
 ServerProgram find_server(const std::string& wanted) {
   const fs::path path = locate(requested_server(wanted));
-  const std::string version = version_of(path);
+  const std::string version = known_version_of(path);
   const bool mariadb = version.find("MariaDB") != std::string::npos;
   return {mariadb ? Flavour::mariadb : Flavour::mysql, path.string(), version};
 }

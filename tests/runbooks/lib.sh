@@ -30,22 +30,22 @@ skip() {
 }
 
 # What the runbooks call, led to the private servers.
-socket_of() { [[ $1 == db[123] ]] && echo "$box/s$((${1#db} - 1)).sock"; }  # HOST
+declare -A sockets=([db1]=$box/s0.sock [db2]=$box/s1.sock [db3]=$box/s2.sock)  # by host
 at_server() {  # PROGRAM -h HOST ...
   [ "$2" = -h ] || fail "$1 without a host"
-  command "$1" --no-defaults -u root -S "$(socket_of "$3")" "${@:4}"
+  command "$1" --no-defaults -u root -S "${sockets[$3]}" "${@:4}"
 }
 mariadb() { at_server mariadb "$@"; }
 mariadb-dump() { at_server mariadb-dump "$@"; }
 ssh() {
   [ "${*:2}" = "systemctl start mariadb" ] || fail "ssh is not known to run ${*:2}"
-  socket_of "$1" > /dev/null
+  [ "${sockets[$1]}" ]
   start_servers
 }
 private() {  # FILE: prints the name of a cluster file that names the private servers
   local host file=private-$BASHPID-$1 script="s#\"user\"#\"defaults_file\": \"$work/empty.cnf\", &#;"
   for host in db1 db2 db3; do
-    script+="s#\"$host:3306/(\\w+)\"#{\"socket\": \"$(socket_of $host)\", \"database\": \"\\1\"}#g;"
+    script+="s#\"$host:3306/(\\w+)\"#{\"socket\": \"${sockets[$host]}\", \"database\": \"\\1\"}#g;"
   done
   sed -E "$script" "$1" > "$file"
   echo "$file"
@@ -53,7 +53,7 @@ private() {  # FILE: prints the name of a cluster file that names the private se
 looseleaf() {
   local argument arguments=()
   for argument; do
-    if [[ $argument == *.json && -e $argument ]] && grep -q '"shards"' "$argument"; then argument=$(private "$argument"); fi
+    if [[ $argument == *.json && -e $argument && $(< "$argument") == *'"shards"'* ]]; then argument=$(private "$argument"); fi
     arguments+=("$argument")
   done
   [[ " $* " == *" --cluster "* ]] || arguments+=(--cluster "$(private looseleaf.json)")

@@ -13,7 +13,7 @@ other=$work/other
 trap '"$program" sandbox delete --quiet --dir "$other" || true; clean_up' EXIT
 LOOSELEAF_TEST_SERVER=$server "$program" sandbox start --quiet --shards 1 --dir "$other" > /dev/null
 grep -q "^flavour ${vendor,,}" "$other/looseleaf-sandbox" || skip "$vendor is not installed"
-socket_of() { if [ "$1" = db3 ]; then echo "$other/s0.sock"; else echo "$box/s$((${1#db} - 1)).sock"; fi; }
+sockets[db3]=$other/s0.sock
 mariadb -h db3 -e "CREATE USER app@localhost IDENTIFIED BY '';
   GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, LOCK TABLES ON *.* TO app@localhost"
 
