@@ -39,6 +39,8 @@ packaging/install-build-deps.sh --tests
 cmake --preset "$preset" -DLOOSELEAF_FULL_TESTS=$full
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 # Tests that start servers wait for disks and locks more than they compute. More at once run into time limits, and so do
-# as many beside those that compile.
-beside=$([ -n "$exclude" ] && echo 4 || echo 2)
+# as many beside proofs and those that compile.
+beside=4
+[ $target = all ] || beside=6
+[ -n "$exclude" ] || beside=2
 ctest --preset "$preset" --parallel $((jobs + beside)) ${exclude:+-LE "$exclude"} "${arguments[@]}"
