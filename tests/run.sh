@@ -40,7 +40,7 @@ cmake --preset "$preset" -DLOOSELEAF_FULL_TESTS=$full
 cmake --build --preset "$preset" --parallel "$jobs" --target "$target"
 # Tests that start servers wait for disks and locks more than they compute. More at once run into time limits, and so do
 # as many beside proofs and those that compile.
-beside=4
+beside=5
 [ $target = all ] || beside=6
 [ -n "$exclude" ] || beside=2
 ctest --preset "$preset" --parallel $((jobs + beside)) ${exclude:+-LE "$exclude"} "${arguments[@]}"

@@ -170,7 +170,7 @@ class TestServers {
     options.shards = servers;
     options.server = wanted.server;
     options.buffer_pool_mib = 32;
-    // The size that a new data directory has: another one is made at the start. MySQL does not know the option.
+    // As in a new data directory, so that the server does not first make another log. MySQL does not know the option.
     options.extra_args = {"--loose-innodb-log-file-size=10M"};
     options.extra_args.insert(options.extra_args.end(), wanted.extra_args.begin(), wanted.extra_args.end());
     try {
