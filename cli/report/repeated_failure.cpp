@@ -10,15 +10,14 @@
 namespace looseleaf::cli {
 namespace {
 
-// What fails, and on which server. The rest of the context depends on the step that met it.
-std::string kind_of(const Error& error) {
-  std::string kind = error.what();
+// Returns "" if no server is named.
+std::string server_of(const Error& error) {
   for (const auto& [key, value] : error.context()) {
     if (key == "server") {
-      kind += "\n" + value;
+      return value;
     }
   }
-  return kind;
+  return {};
 }
 
 }  // namespace
@@ -34,17 +33,18 @@ void RepeatedFailure::tell(const Error* error) {
 }
 
 void RepeatedFailure::tell(const std::vector<const Error*>& errors) {
-  std::set<std::string> kinds;
+  std::map<std::string, std::set<std::string>> told;
   for (const Error* const error : errors) {
-    const bool is_first = kinds.insert(kind_of(*error)).second;
-    if (is_first && !told_.contains(kind_of(*error))) {
+    const std::string server = server_of(*error);
+    auto& here = told.try_emplace(server, told_[server]).first->second;
+    if (here.insert(error->what()).second) {
       print_error(repeated(*error));
     }
   }
-  if (kinds.empty() && !told_.empty()) {
+  if (told.empty() && !told_.empty()) {
     print_always(fmt::format("{} works again", work_));
   }
-  told_ = std::move(kinds);
+  told_ = std::move(told);
 }
 
 }  // namespace looseleaf::cli

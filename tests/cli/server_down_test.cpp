@@ -167,7 +167,7 @@ TEST_CASE("a command that follows tells of a shard that is down once, and that i
     check_status(result, 143,
                  {"looseleaf: error: cannot connect to the server\n", "shard: 1\n",
                   "retried until --timeout (3.5 s) expired; it is tried again until it works\n"});
-    CHECK(times("hint: ", result.err) == 1);
+    CHECK_MESSAGE(times("hint: ", result.err) == 1, result.err);
   }
 }
 

@@ -184,14 +184,18 @@ bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<
     if (failures_ == Failures::end || !passes(error) || (group.size() > 1 && shard::may_be_one_shards(error))) {
       throw;  // for_groups() asks the shards one by one then
     }
-    const std::lock_guard lock(mutex_);
     for (const std::uint32_t shard : group) {
-      if (failing_.insert(shard).second) {
-        const Error own = server::error_of_shard(shards_.cluster(), shard, error);
-        reader_.tell(shard, &own);
-      }
+      fails(shard, error);
     }
     return false;
+  }
+}
+
+void Rounds::fails(std::uint32_t shard, const Error& failure) {
+  const std::lock_guard lock(mutex_);
+  if (failing_.insert(shard).second) {
+    const Error own = server::error_of_shard(shards_.cluster(), shard, failure);
+    reader_.tell(shard, &own);
   }
 }
 

@@ -65,6 +65,11 @@ class Rounds {
   // Error(moved) once everything was read.
   void run(std::span<const std::uint32_t> shards);
 
+  // Tell the reader once that a shard fails for the time being, and once that it works again. Call them for shards that
+  // the reader does not choose, which nothing is read from.
+  void fails(std::uint32_t shard, const Error& failure);
+  void works(std::uint32_t shard);
+
  private:
   // The shards of a server that were chosen for its last round.
   struct Chosen {
@@ -77,17 +82,15 @@ class Rounds {
   [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
   void end_if_moved(std::uint32_t server, Chosen chosen);
   [[nodiscard]] bool advance(std::uint32_t shard);
-  // Tells the reader of a failure that passes, once, and returns false then.
+  // Returns false if the work has met a failure that passes.
   [[nodiscard]] bool tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
-  // Tells the reader that a shard that has failed works again: a turn of it has ended well.
-  void works(std::uint32_t shard);
 
   shard::Shards& shards_;
   Reader& reader_;
   const Extent extent_;
   const Failures failures_;
-  std::mutex mutex_;  // guards the members below
-  std::set<std::uint32_t> failing_;
+  std::mutex mutex_;                                       // guards the members below
+  std::set<std::uint32_t> failing_;                        // as the reader was told
   std::map<std::uint32_t, std::optional<Chosen>> chosen_;  // by server; absent: its first round has not ended
 };
 

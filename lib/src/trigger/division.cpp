@@ -241,19 +241,11 @@ void Division::give_back(std::uint32_t shard) {
   });
 }
 
-// Tells of a server, by its first shard, or of one shard, but only if this process holds none of them. If it does,
-// their reader tells.
+// Whoever reads shards finds out by itself whether they work.
 void Division::tell(std::span<const std::uint32_t> shards, const Error* failure) {
-  const bool reader_tells = failure && !holdings_.held_of(shards).empty();
-  {
-    const std::lock_guard lock(mutex_);
-    bool& told = told_[shards.front()];
-    if (reader_tells || told == (failure != nullptr)) {
-      return;
-    }
-    told = failure != nullptr;
+  if (holdings_.held_of(shards).empty()) {
+    events_.looked(shards.front(), failure);
   }
-  events_.tell(shards.front(), failure);
 }
 
 void Division::keep_failure() noexcept {

@@ -33,8 +33,10 @@ namespace looseleaf::trigger {
 class Division {
  public:
   struct Events {
-    std::function<void()> changed;                                        // the shards of this process have changed
-    std::function<void(std::uint32_t shard, const Error* failure)> tell;  // see TriggerOptions::on_failure
+    std::function<void()> changed;  // the shards of this process have changed
+    // After each look: a shard that this process does not hold fails, or, without a failure, works. If it holds none of
+    // a server that fails, this is told of the server's first shard.
+    std::function<void(std::uint32_t shard, const Error* failure)> looked;
   };
 
   // Looks for the first time, and starts the threads. Throws if no server answers, or if check() would throw.
@@ -91,7 +93,6 @@ class Division {
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any wake_;
   std::exception_ptr failure_;
-  std::map<std::uint32_t, bool> told_;  // by shard, of a server by its first one: its failure was told
   std::vector<std::jthread> threads_;
 };
 

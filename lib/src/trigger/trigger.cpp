@@ -45,11 +45,14 @@ class Runner : public feed::Reader {
       : shards_(shards), options_(options), deliver_(deliver), filter_(options.where), batch_(options.batch) {}
 
   TriggerReport run() {
-    Division division(shards_, holdings_, options_.name,
-                      {[this] { report_progress(); }, [this](auto shard, auto* failure) { tell(shard, failure); }});
+    feed::Rounds rounds(shards_, *this, feed::Extent::follow, feed::Failures::told);
+    const auto looked = [&](std::uint32_t shard, const Error* failure) {
+      failure ? rounds.fails(shard, *failure) : rounds.works(shard);
+    };
+    Division division(shards_, holdings_, options_.name, {[this] { report_progress(); }, looked});
     division_ = &division;
     try {
-      feed::Rounds(shards_, *this, feed::Extent::follow, feed::Failures::told).run(shard::all_shards(shards_));
+      rounds.run(shard::all_shards(shards_));
       division.check();
     } catch (Error& error) {
       if (error.code() == ErrorCode::bad_position) {
