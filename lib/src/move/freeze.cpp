@@ -10,6 +10,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,6 @@
 #include "move/source.hpp"
 #include "shard/access.hpp"
 #include "shard/steps.hpp"
-#include "sql/errors.hpp"
 
 namespace looseleaf::move {
 namespace {
@@ -57,9 +58,9 @@ Error with_cause(const std::string& what, const Error& cause) {
 
 // Returns false if another process has changed the state meanwhile.
 bool change(shard::Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
-            const base::Deadline& deadline) {
+            const base::Deadline& deadline, const std::function<void()>& before_commit = nullptr) {
   const Step step(steps::freeze_change, shard);
-  return shard::change_access(shards, shard, from, to, deadline);
+  return shard::change_access(shards, shard, from, to, deadline, before_commit);
 }
 
 // For a state in which neither freeze nor thaw may change anything.
@@ -109,18 +110,10 @@ void require_open(shard::Shards& shards) {
   }
 }
 
-// Returns true unless the error is the server's answer to a statement of the change. Otherwise the answer to a COMMIT
-// may have been lost, perhaps that of an attempt before the one that met this error.
-bool may_be_changed_after(const Error& error) {
-  const auto* const server = dynamic_cast<const sql::ServerError*>(&error);
-  return error.code() == ErrorCode::unavailable || (server != nullptr && server->refuses_login());
-}
-
 // Opens the shards again that this process has frozen, or may have, shard 0 last. Returns the error to throw.
-Error undo(shard::Shards& shards, Numbers tried, std::uint64_t token, const Error& cause) {
-  std::sort(tried.begin(), tried.end(), std::greater<>());
+Error undo(shard::Shards& shards, const std::set<std::uint32_t>& tried, std::uint64_t token, const Error& cause) {
   Numbers opened, unknown;
-  for (const std::uint32_t shard : tried) {
+  for (const std::uint32_t shard : tried | std::views::reverse) {
     try {
       if (change(shards, shard, {.state = AccessState::frozen, .token = token}, open, shards.deadline())) {
         opened.insert(opened.begin(), shard);
@@ -247,23 +240,15 @@ void freeze(shard::Shards& shards, const std::string& reason) {
   const Access frozen{AccessState::frozen, base::random_u64(), reason, job::this_process(), {}};
   const base::Deadline deadline = shards.deadline();
   std::mutex mutex;
-  Numbers tried;  // guarded by the mutex
+  std::set<std::uint32_t> tried;  // guarded by the mutex
   const auto freeze_one = [&](std::uint32_t shard) {
     const auto note = [&] {
       const std::lock_guard lock(mutex);
-      tried.push_back(shard);
+      tried.insert(shard);
     };
-    try {
-      if (!change(shards, shard, open, frozen, deadline)) {
-        throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
-      }
-    } catch (const Error& error) {
-      if (may_be_changed_after(error)) {
-        note();
-      }
-      throw;
+    if (!change(shards, shard, open, frozen, deadline, note)) {
+      throw refuse_to_freeze(shards, access_of(shards, shard, deadline), {shard});
     }
-    note();
   };
   try {
     freeze_one(0);  // of several processes, the first one there goes on

@@ -140,7 +140,7 @@ Access read_access(const sql::Database& database) {
 // An earlier attempt may have changed the state, but its commit may not be on disk yet. So something is written, and
 // the commit waits for the disk.
 bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
-                   const base::Deadline& deadline) {
+                   const base::Deadline& deadline, const std::function<void()>& before_commit) {
   bool changed = false;
   with_fence_exclusive(shards, shard, deadline, [&](const sql::Database& database, const Fence& fence) {
     const auto is = [&](const Access& access) {
@@ -161,6 +161,9 @@ bool change_access(Shards& shards, std::uint32_t shard, const Access& from, cons
                       database.table("looseleaf_shard"), to_string(to.state), to.token, sql::text_literal(to.reason),
                       sql::text_literal(to.holder),
                       to.limit.count() == 0 ? "NULL" : fmt::format("NOW(6) + INTERVAL {} SECOND", to.limit.count())));
+      if (before_commit) {
+        before_commit();
+      }
     }
   });
   return changed;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,9 +52,10 @@ void warn_if_moved(Shards& shards, std::uint32_t shard, const base::Deadline& de
 // Changes the state if it still has the state and the token of `from`. Every open shard has the same token, so one that
 // was closed and opened again since `from` was read is told by `since`, if that is there. Counts times from now on.
 // Returns false if nothing was changed. If it already has the state and the token of `to`, an earlier attempt has
-// changed it, and the result is true. The state `moved` never changes.
+// changed it, and the result is true. The state `moved` never changes. If given, `before_commit` is called before each
+// COMMIT that may change the state: once it was, an error leaves unknown whether it has changed.
 [[nodiscard]] bool change_access(Shards& shards, std::uint32_t shard, const Access& from, const Access& to,
-                                 const base::Deadline& deadline);
+                                 const base::Deadline& deadline, const std::function<void()>& before_commit = nullptr);
 // Reads the state, and makes it durable: another process may have changed it just now.
 [[nodiscard]] Access read_durable_access(Shards& shards, std::uint32_t shard, const base::Deadline& deadline);
 // Returns what the reason of a store begins with, after "to " as long as it is moving, that moves or has moved to this
