@@ -10,14 +10,15 @@
 namespace looseleaf::cli {
 namespace {
 
-// Returns "" if no server is named.
-std::string server_of(const Error& error) {
+// What fails, and on which server. The rest of the context depends on the step that met it.
+std::string kind_of(const Error& error) {
+  std::string kind = error.what();
   for (const auto& [key, value] : error.context()) {
     if (key == "server") {
-      return value;
+      kind += "\n" + value;
     }
   }
-  return {};
+  return kind;
 }
 
 }  // namespace
@@ -33,18 +34,17 @@ void RepeatedFailure::tell(const Error* error) {
 }
 
 void RepeatedFailure::tell(const std::vector<const Error*>& errors) {
-  std::map<std::string, std::set<std::string>> told;
+  std::set<std::string> kinds;
   for (const Error* const error : errors) {
-    const std::string server = server_of(*error);
-    auto& here = told.try_emplace(server, told_[server]).first->second;
-    if (here.insert(error->what()).second) {
+    const bool is_first = kinds.insert(kind_of(*error)).second;
+    if (is_first && !told_.contains(kind_of(*error))) {
       print_error(repeated(*error));
     }
   }
-  if (told.empty() && !told_.empty()) {
+  if (kinds.empty() && !told_.empty()) {
     print_always(fmt::format("{} works again", work_));
   }
-  told_ = std::move(told);
+  told_ = std::move(kinds);
 }
 
 }  // namespace looseleaf::cli

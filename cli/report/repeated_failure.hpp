@@ -2,7 +2,6 @@
 #pragma once
 
 #include <looseleaf/error.hpp>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,9 +11,7 @@ namespace looseleaf::cli {
 // Adds to the hint of a failure that it is tried again until it works.
 [[nodiscard]] Error repeated(Error error);
 
-// Reports a failure that repeats only once, and the end of all. What fails on a server may be told in two ways in turn,
-// for example if a lock there is waited for as long as for an answer. So each way is reported once until an attempt
-// meets no failure of the server. The context of an error depends on the step that met it, and does not count.
+// Reports a failure that repeats only once, and the end of all.
 class RepeatedFailure {
  public:
   // `work` names the activity that fails.
@@ -27,7 +24,7 @@ class RepeatedFailure {
 
  private:
   const char* work_;
-  std::map<std::string, std::set<std::string>> told_;  // by server that failed in the last attempt
+  std::set<std::string> told_;  // of the last attempt
 };
 
 }  // namespace looseleaf::cli

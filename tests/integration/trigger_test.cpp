@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -128,6 +129,47 @@ TEST_CASE("a server that dies while a batch is delivered delays what comes from 
   wait_until(
       "the other shard goes on", [&] { return has_all(file, 2, 3); }, std::chrono::seconds(25));  // the timeout is 30
   end_by(SIGKILL, trigger);
+}
+
+// The batch has a page of shard 1 when the server dies, which is noticed by the reader of the next page, and then by
+// whoever stores the position, and by whoever divides the shards.
+TEST_CASE("a shard that dies is told of once, also if its position can no longer be stored" * needs_failpoints) {
+  const TestCluster cluster = initialised_alone(2);
+  const std::string file = cluster.directory().path() + "/out";
+  cli::Process trigger = cluster.start(
+      run_with("cat >> $0; until [ -e $0.go ]; do sleep 0.1; done", file, {"--after", "now", "--timeout", "2"}), {},
+      "feed.read:before@0#1=sleep:3000,feed.read:before@1#2=sleep:7000");
+  wait_until("it has begun", [&] { return contains(trigger.err(), "reading 2 shards: 0, 1\n"); });
+  trigger.signal(SIGSTOP);
+  put_all(cluster, entity_lines(1200));
+  trigger.signal(SIGCONT);
+  wait_until("the command has a batch", [&] { return ids_in(file).size() == 1000; });
+  cluster.sandbox().kill_server(1);
+  wait_until("the failure is told", [&] { return contains(trigger.err(), "error: "); });
+  std::ofstream(file + ".go");
+  wait_until("the shard is lost", [&] { return contains(trigger.err(), "reading 1 shard: 0\n"); });
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // more than a look
+  CHECK_MESSAGE(times("error: ", trigger.err()) == 1, trigger.err());
+  cluster.sandbox().start_server(1);
+  wait_until("it is delivered", [&] { return has_all(file, 0, 1200); });
+  stop(trigger);
+  CHECK(times("error: ", trigger.err()) == 1);
+  CHECK(times("shard 1 works again\n", trigger.err()) == 1);
+}
+
+TEST_CASE_FIXTURE(Triggered<2>, "a shard that cannot be read does not work again because another process takes it") {
+  cluster.everywhere("RENAME TABLE entities TO hidden");
+  cli::Process first = cluster.start(append_to(file));
+  wait_until("both failures are told", [&] { return times("error: a table does not exist\n", first.err()) == 2; });
+  cli::Process second = cluster.start(append_to(file));
+  wait_until("it takes one", [&] { return contains(first.err(), "reading 1 shard: "); });
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // more than a look
+  CHECK_MESSAGE(times("error: ", first.err()) == 2, first.err());
+  CHECK(times("works again", first.err()) == 0);
+  cluster.everywhere("RENAME TABLE hidden TO entities");
+  wait_until("the other one works", [&] { return times("works again", first.err()) == 1; });
+  stop(second);
+  stop(first);
 }
 
 TEST_CASE_FIXTURE(Triggered<1>, "a trigger that is stopped among many rows with one stamp goes on among them") {

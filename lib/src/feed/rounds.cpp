@@ -67,14 +67,11 @@ Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
   const News news = find_news_of(chosen);
   std::atomic<bool> more = false;
   shard::for_shards(shards_, news.changed, [&](std::uint32_t shard) {
-    const auto take_turn = [&] {
-      if (advance(shard)) {
-        more = true;
-      }
-    };
-    if (tolerate({&shard, 1}, take_turn)) {
-      works(shard);
+    auto turn = Turn::given_up;
+    if (tolerate({&shard, 1}, [&] { turn = advance(shard); }) && turn != Turn::given_up) {
+      works(shard, FoundBy::turn);
     }
+    more = more || turn == Turn::has_more;
   });
   return {chosen.size(), news.finished.size(), more};
 }
@@ -126,7 +123,7 @@ News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
     for (const std::uint32_t shard : group) {
       if (std::find(found.changed.begin(), found.changed.end(), shard) == found.changed.end()) {
         reader_.caught_up(shard);
-        works(shard);
+        works(shard, FoundBy::turn);
       }
     }
     const std::lock_guard lock(mutex);
@@ -137,8 +134,8 @@ News Rounds::find_news_of(const std::vector<std::uint32_t>& chosen) {
 }
 
 // Reads everything of one shard that was committed when this was called. A reader that follows goes on with the other
-// shards of the server after a turn. Returns true if the shard then has more.
-bool Rounds::advance(std::uint32_t shard) {
+// shards of the server after a turn.
+Rounds::Turn Rounds::advance(std::uint32_t shard) {
   const auto end = Clock::now() + longest_turn;
   const auto is_over = [&] { return extent_ == Extent::follow && Clock::now() >= end; };
   auto at = reader_.position(shard);
@@ -150,15 +147,15 @@ bool Rounds::advance(std::uint32_t shard) {
     const Deletes deletes = extent_ == Extent::entities_once ? Deletes::not_needed : Deletes::needed;
     at = reader_.take(shard, at, read_scan(shards_, shard, *at, deletes), Source::scan);
     if (at && at->scan && is_over()) {
-      return true;
+      return Turn::has_more;
     }
   }
   if (!at || reader_.ended() || extent_ == Extent::entities_once) {
-    return false;
+    return Turn::given_up;
   }
   if (scans && find_news(shards_, std::span(&shard, 1), {{shard, *at}}).changed.empty()) {
     reader_.caught_up(shard);
-    return false;
+    return Turn::caught_up;
   }
   const base::Stamp barrier = shard::take_barrier(shards_, shard, shards_.deadline());
   bool more = true;
@@ -167,13 +164,14 @@ bool Rounds::advance(std::uint32_t shard) {
     more = page.more;
     at = reader_.take(shard, at, std::move(page), Source::changes);
     if (at && more && is_over()) {
-      return true;
+      return Turn::has_more;
     }
   }
-  if (at && !more) {
-    reader_.caught_up(shard);
+  if (!at || more) {
+    return Turn::given_up;
   }
-  return false;
+  reader_.caught_up(shard);
+  return Turn::caught_up;
 }
 
 bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work) {
@@ -185,23 +183,28 @@ bool Rounds::tolerate(std::span<const std::uint32_t> group, const std::function<
       throw;  // for_groups() asks the shards one by one then
     }
     for (const std::uint32_t shard : group) {
-      fails(shard, error);
+      fails(shard, error, FoundBy::turn);
     }
     return false;
   }
 }
 
-void Rounds::fails(std::uint32_t shard, const Error& failure) {
+void Rounds::fails(std::uint32_t shard, const Error& failure, FoundBy by) {
   const std::lock_guard lock(mutex_);
-  if (failing_.insert(shard).second) {
+  const auto [found, is_new] = failing_.try_emplace(shard, by);
+  if (by == FoundBy::look) {
+    found->second = by;
+  }
+  if (is_new) {
     const Error own = server::error_of_shard(shards_.cluster(), shard, failure);
     reader_.tell(shard, &own);
   }
 }
 
-void Rounds::works(std::uint32_t shard) {
+void Rounds::works(std::uint32_t shard, FoundBy by) {
   const std::lock_guard lock(mutex_);
-  if (failing_.erase(shard) > 0) {
+  if (const auto found = failing_.find(shard); found != failing_.end() && found->second == by) {
+    failing_.erase(found);
     reader_.tell(shard, nullptr);
   }
 }

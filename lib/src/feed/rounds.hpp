@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -65,10 +64,14 @@ class Rounds {
   // Error(moved) once everything was read.
   void run(std::span<const std::uint32_t> shards);
 
-  // Tell the reader once that a shard fails for the time being, and once that it works again. Call them for shards that
-  // the reader does not choose, which nothing is read from.
-  void fails(std::uint32_t shard, const Error& failure);
-  void works(std::uint32_t shard);
+  // Who finds that a shard fails: a turn, which reads it, or a look of somebody else, who reads little of it.
+  enum class FoundBy { turn, look };
+
+  // Tell the reader, once, that a shard fails for the time being, and then, once, that it works again. Only a turn
+  // takes back what a turn has found. What a look finds, too, is a look's from then on: look only at shards that the
+  // reader does not choose.
+  void fails(std::uint32_t shard, const Error& failure, FoundBy by);
+  void works(std::uint32_t shard, FoundBy by);
 
  private:
   // The shards of a server that were chosen for its last round.
@@ -76,12 +79,13 @@ class Rounds {
     std::size_t all = 0, finished = 0;
     bool more = false;  // a shard had more than a turn
   };
+  enum class Turn { caught_up, has_more, given_up };  // the last: the reader takes no more from the shard
 
   void serve(std::uint32_t server, const std::vector<std::uint32_t>& here);
   Chosen round(const std::vector<std::uint32_t>& here);
   [[nodiscard]] News find_news_of(const std::vector<std::uint32_t>& chosen);
   void end_if_moved(std::uint32_t server, Chosen chosen);
-  [[nodiscard]] bool advance(std::uint32_t shard);
+  [[nodiscard]] Turn advance(std::uint32_t shard);
   // Returns false if the work has met a failure that passes.
   [[nodiscard]] bool tolerate(std::span<const std::uint32_t> group, const std::function<void()>& work);
 
@@ -90,7 +94,7 @@ class Rounds {
   const Extent extent_;
   const Failures failures_;
   std::mutex mutex_;                                       // guards the members below
-  std::set<std::uint32_t> failing_;                        // as the reader was told
+  std::map<std::uint32_t, FoundBy> failing_;               // as the reader was told
   std::map<std::uint32_t, std::optional<Chosen>> chosen_;  // by server; absent: its first round has not ended
 };
 

@@ -241,9 +241,9 @@ void Division::give_back(std::uint32_t shard) {
   });
 }
 
-// Whoever reads shards finds out by itself whether they work.
+// If this process holds one of the shards, its reader tells of failures.
 void Division::tell(std::span<const std::uint32_t> shards, const Error* failure) {
-  if (holdings_.held_of(shards).empty()) {
+  if (!failure || holdings_.held_of(shards).empty()) {
     events_.looked(shards.front(), failure);
   }
 }

@@ -34,8 +34,8 @@ class Division {
  public:
   struct Events {
     std::function<void()> changed;  // the shards of this process have changed
-    // After each look: a shard that this process does not hold fails, or, without a failure, works. If it holds none of
-    // a server that fails, this is told of the server's first shard.
+    // The trigger's row of a shard was read, or, with a failure, it was not, and this process does not hold the shard.
+    // A failure of a whole server is told of its first shard.
     std::function<void(std::uint32_t shard, const Error* failure)> looked;
   };
 

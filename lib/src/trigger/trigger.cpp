@@ -47,7 +47,8 @@ class Runner : public feed::Reader {
   TriggerReport run() {
     feed::Rounds rounds(shards_, *this, feed::Extent::follow, feed::Failures::told);
     const auto looked = [&](std::uint32_t shard, const Error* failure) {
-      failure ? rounds.fails(shard, *failure) : rounds.works(shard);
+      constexpr auto by = feed::Rounds::FoundBy::look;
+      failure ? rounds.fails(shard, *failure, by) : rounds.works(shard, by);
     };
     Division division(shards_, holdings_, options_.name, {[this] { report_progress(); }, looked});
     division_ = &division;
