@@ -71,7 +71,9 @@ Rounds::Chosen Rounds::round(const std::vector<std::uint32_t>& here) {
     if (tolerate({&shard, 1}, [&] { turn = advance(shard); }) && turn != Turn::given_up) {
       works(shard, FoundBy::turn);
     }
-    more = more || turn == Turn::has_more;
+    if (turn == Turn::has_more) {
+      more = true;
+    }
   });
   return {chosen.size(), news.finished.size(), more};
 }
