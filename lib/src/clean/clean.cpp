@@ -217,10 +217,11 @@ class Follower {
         tell(Kind::sweep, nullptr);
         next = Clock::now() + options_.full_every;
       } catch (const std::exception& error) {
+        const Error other(ErrorCode::unavailable, "some changes could not be checked", {{"reason", error.what()}},
+                          "wait; the check is retried in a minute");
+        // Not a copy, which would forget the server's error number.
         const auto* const known = dynamic_cast<const Error*>(&error);
-        const Error failure = known ? *known
-                                    : Error(ErrorCode::unavailable, "some changes could not be checked",
-                                            {{"reason", error.what()}}, "wait; the check is retried in a minute");
+        const Error& failure = known ? *known : other;
         if (passes(failure)) {  // pass() encounters any other failure too
           tell(Kind::sweep, &failure);
         }
