@@ -131,8 +131,8 @@ TEST_CASE("a server that dies while a batch is delivered delays what comes from 
   end_by(SIGKILL, trigger);
 }
 
-// The batch has a page of shard 1 when the server dies, which is noticed by the reader of the next page, and then by
-// whoever stores the position, and by whoever divides the shards.
+// The batch has a page of shard 1 when the server dies. The next page cannot be read, then the position cannot be
+// stored, and then the trigger's row cannot be read. Each of these is a failure that the process could print.
 TEST_CASE("a shard that dies is told of once, also if its position can no longer be stored" * needs_failpoints) {
   const TestCluster cluster = initialised_alone(2);
   const std::string file = cluster.directory().path() + "/out";

@@ -64,12 +64,12 @@ class Rounds {
   // Error(moved) once everything was read.
   void run(std::span<const std::uint32_t> shards);
 
-  // Who finds that a shard fails: a turn, which reads it, or a look of somebody else, who reads little of it.
+  // How a failure of a shard was found: in a turn, which reads its changes, or in a look, which reads only a row.
   enum class FoundBy { turn, look };
 
   // Tell the reader, once, that a shard fails for the time being, and then, once, that it works again. Only a turn
-  // takes back what a turn has found. What a look finds, too, is a look's from then on: look only at shards that the
-  // reader does not choose.
+  // takes back what a turn has found, and only a look what a look has found. A failure that both have found counts as
+  // the look's. So report a failed look only for a shard that the reader does not choose.
   void fails(std::uint32_t shard, const Error& failure, FoundBy by);
   void works(std::uint32_t shard, FoundBy by);
 
